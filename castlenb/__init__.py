@@ -1,0 +1,171 @@
+"""castlenb: searches through a Chrome that is already running, from a notebook.
+
+>>> import castlenb as cn
+>>> page = cn.search("pour over coffee ratio")          # doctest: +SKIP
+>>> page.results                                        # doctest: +SKIP
+
+Plain calls work in a script, in a cell and in a thread; :mod:`castlenb.aio` has the same names as coroutines. Nothing
+is dialled at import, and the only browser ever started is the throwaway Chromium of :class:`Lab`, :func:`read` and
+:func:`replay`.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, ExitStack
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from . import bridge, captures, lab, serp
+from .browser import Browser, BrowserLike
+from .errors import (
+    CallTimeout,
+    CaptureError,
+    CastleError,
+    ConnectionLost,
+    EndpointError,
+    EndpointRefused,
+    EndpointUnreachable,
+    LabError,
+    Misuse,
+    NavigationFailed,
+    NoResultsError,
+    NotDevTools,
+    ProtocolError,
+    ScriptError,
+    SearchChallengeError,
+    SearchError,
+    SearchTimeout,
+    SessionLost,
+    SuspectedBlockError,
+    TabClosed,
+    TabCrashed,
+    TargetError,
+    UnparseableError,
+)
+from .serp import SearchPage
+from .target import TargetLike, resolve_target
+
+if TYPE_CHECKING:
+    from .lab import FakeWeb
+
+__version__ = "0.1.0"
+
+captures.provide_throwaway(lab.throwaway)
+
+search = bridge.plain(serp.search)
+read = bridge.plain(captures.read)
+
+
+def replay(
+    html: str, *, engine: str | None = None, url: str | None = None, browser: BrowserLike = None
+) -> AbstractContextManager[captures.Replay]:
+    """A saved page's source, rendered inert at its true address, for as long as the block lasts.
+
+    >>> with castlenb.replay(html, url="https://www.google.com/search?q=x") as opened:    # doctest: +SKIP
+    ...     opened.read().results
+
+    See :func:`castlenb.captures.replaying` for arguments and errors.
+    """
+    return bridge.entered(captures.replaying(html, engine=engine, url=url, browser=browser))
+
+
+def connect(target: TargetLike = None, *, max_visits: int = 2) -> Browser:
+    """Attaches to a Chrome that is already running.
+
+    Args:
+        target: ``"host:port"``, a port, an ``http(s)://`` or ``ws(s)://`` address, a profile directory, ``"local"``
+            (127.0.0.1:9222); ``None`` for ``BU_CDP_HTTP``, else the stored choice, else the built-in default.
+        max_visits: visits at a time; further ones queue.
+
+    Returns:
+        The Browser, connected; a context manager that closes our socket, never the Chrome.
+
+    Raises:
+        TargetError: the target makes no sense.
+        EndpointError: the Chrome can not be had; no other is tried.
+    """
+    browser = Browser(resolve_target(target), max_visits=max_visits)
+    bridge.run(browser.open())
+    return browser
+
+
+class Lab:
+    """A throwaway Chromium and engines of our own making, on this machine, joined to a Browser.
+
+    >>> with castlenb.Lab() as lab:                                                       # doctest: +SKIP
+    ...     castlenb.search("anything", browser=lab.browser)
+
+    Args:
+        scenario: what the engines play at first; ``lab.play(…)`` changes it.
+
+    Attributes:
+        browser: the Browser on the lab's Chromium.
+        web: the lab's server and Chromium; ``web.requests`` is what was asked of the engines.
+
+    Raises (on entering):
+        LabError: Chromium or the server did not start, or the ``lab`` extra is not installed.
+    """
+
+    browser: Browser
+    web: FakeWeb
+
+    def __init__(self, scenario: str = "2026-08-04", *, max_visits: int = 2) -> None:
+        self._scenario = scenario
+        self._max_visits = max_visits
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            self.web = stack.enter_context(lab.FakeWeb(self._scenario))
+            self.browser = stack.enter_context(Browser(resolve_target(self.web.target), max_visits=self._max_visits))
+            self._stack = stack.pop_all()
+        return self
+
+    def play(self, scenario: str, **where: Any) -> None:
+        """Changes what is played, for one engine or one query where these are named; see ``FakeWeb.play``."""
+        self.web.play(scenario, **where)
+
+    def close(self) -> None:
+        """Ends the Chromium and the server; idempotent."""
+        self._stack.close()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+from . import aio  # noqa: E402  (last: it repeats the names above)
+
+__all__ = [
+    "Browser",
+    "CallTimeout",
+    "CaptureError",
+    "CastleError",
+    "ConnectionLost",
+    "EndpointError",
+    "EndpointRefused",
+    "EndpointUnreachable",
+    "Lab",
+    "LabError",
+    "Misuse",
+    "NavigationFailed",
+    "NoResultsError",
+    "NotDevTools",
+    "ProtocolError",
+    "ScriptError",
+    "SearchChallengeError",
+    "SearchError",
+    "SearchPage",
+    "SearchTimeout",
+    "SessionLost",
+    "SuspectedBlockError",
+    "TabClosed",
+    "TabCrashed",
+    "TargetError",
+    "UnparseableError",
+    "__version__",
+    "aio",
+    "connect",
+    "read",
+    "replay",
+    "search",
+]

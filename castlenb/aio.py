@@ -1,0 +1,35 @@
+"""The front door's names as coroutines.
+
+They are the same coroutines, on the same loop thread, as the plain calls run, so a Browser opened by either door serves
+both. They can be awaited on any loop, and are interruptible in a notebook cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+from . import bridge, captures, serp
+from .browser import Browser, BrowserLike
+from .target import TargetLike, resolve_target
+
+search = bridge.marshalled(serp.search)
+read = bridge.marshalled(captures.read)
+
+
+def replay(
+    html: str, *, engine: str | None = None, url: str | None = None, browser: BrowserLike = None
+) -> AbstractAsyncContextManager[captures.Replay]:
+    """As :func:`castlenb.replay`; use ``aread`` and ``aevaluate`` on what it yields."""
+    return bridge.aentered(captures.replaying(html, engine=engine, url=url, browser=browser))
+
+
+@asynccontextmanager
+async def connect(target: TargetLike = None, *, max_visits: int = 2) -> AsyncIterator[Browser]:
+    """As :func:`castlenb.connect`, as an async context manager."""
+    async with Browser(resolve_target(target), max_visits=max_visits) as browser:
+        await bridge.arun(browser.open())
+        yield browser
+
+
+__all__ = ["connect", "read", "replay", "search"]

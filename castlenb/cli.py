@@ -1,0 +1,182 @@
+"""``castlenb search | read | doctor | lab | demo``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from . import Lab, bridge, captures, connect, search
+from .captures import PathLike
+from .engines import ENGINES, RECENCIES
+from .errors import CastleError, EndpointError, TargetError
+from .serp import MAX_RESULTS, SearchPage
+from .target import resolve_target
+
+OK, FAILED, BAD_USE, INTERRUPTED = 0, 1, 2, 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command; returns its exit code: 0 done, 1 failed, 2 bad use, 130 interrupted."""
+    args = _parser().parse_args(argv)
+    command: Callable[[argparse.Namespace], int] = args.command
+    try:
+        return command(args)
+    except (CastleError, ValueError) as failed:
+        print(f"castlenb: {failed}", file=sys.stderr)
+        return BAD_USE if isinstance(failed, ValueError) and not isinstance(failed, CastleError) else FAILED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader of our output has left
+        return FAILED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="castlenb", description="Searches through a Chrome that is already running.")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+
+    def add(name: str, command: Callable[[argparse.Namespace], int], about: str) -> argparse.ArgumentParser:
+        made = commands.add_parser(name, help=about, description=about)
+        made.set_defaults(command=command)
+        return made
+
+    one = add("search", _search, "Search, and print the results.")
+    one.add_argument("query", nargs="+", help="as typed into a search box")
+    one.add_argument("-e", "--engine", default="google", choices=list(ENGINES))
+    one.add_argument("-n", "--num-results", type=int, default=10, metavar="N", help=f"1 to {MAX_RESULTS} (default 10)")
+    one.add_argument("--recency", choices=RECENCIES, help="only what is as new as this")
+    one.add_argument("--hl", default="en", help="language of the page (default en)")
+    one.add_argument("--gl", help="country of the results")
+    one.add_argument("--deadline", type=float, default=20.0, metavar="S", help="seconds (default 20)")
+    one.add_argument("--json", action="store_true", help="one JSON object")
+    _add_target(one)
+
+    saved = add("read", _read, "Read saved results pages, with the reader that a live search uses.")
+    saved.add_argument("files", nargs="+", metavar="FILE", help="HTML, or HTML in gzip")
+    saved.add_argument("-e", "--engine", choices=list(ENGINES), help="whose pages they are (default: the page tells)")
+    saved.add_argument("--url", help="the address they had")
+    saved.add_argument("--json", action="store_true", help="one JSON object a line")
+    _add_target(saved, "the Chrome to read them in (default: a throwaway Chromium)")
+
+    _add_target(add("doctor", _doctor, "Say which Chrome would be used, who decided it, and whether it answers."))
+
+    stage = add("lab", _lab, "Start a throwaway Chromium with engines of our own making, until interrupted.")
+    stage.add_argument("--scenario", default="2026-08-04", help="what the engines play (default 2026-08-04)")
+
+    add("demo", _demo, "Search the lab through a real Chromium and show what comes out.")
+    return parser
+
+
+def _add_target(parser: argparse.ArgumentParser, about: str = "the Chrome to use (default: BU_CDP_HTTP, …)") -> None:
+    parser.add_argument("--target", metavar="T", help=about)
+
+
+def _search(args: argparse.Namespace) -> int:
+    page = search(
+        " ".join(args.query),
+        engine=args.engine,
+        num_results=args.num_results,
+        recency=args.recency,
+        hl=args.hl,
+        gl=args.gl,
+        deadline_s=args.deadline,
+        browser=args.target,
+    )
+    print(json.dumps(_as_json(page), ensure_ascii=True) if args.json else repr(page))
+    return OK
+
+
+def _read(args: argparse.Namespace) -> int:
+    return bridge.run(_read_all(args))
+
+
+async def _read_all(args: argparse.Namespace) -> int:
+    failed = False
+    async for file, found in captures.read_each(args.files, engine=args.engine, url=args.url, browser=args.target):
+        failed = failed or not isinstance(found, SearchPage)
+        if args.json:
+            line = json.dumps(_file_as_json(file, found), ensure_ascii=True)
+        elif isinstance(found, SearchPage):
+            line = f"{file}\n{found!r}\n"
+        else:
+            line = f"{file}\n{type(found).__name__}: {found}\n"
+        print(line, flush=True)
+    return FAILED if failed else OK
+
+
+def _file_as_json(file: PathLike, found: SearchPage | CastleError) -> dict[str, Any]:
+    if isinstance(found, SearchPage):
+        return {"file": os.fspath(file), **_as_json(found), "error": None}
+    return {
+        "file": os.fspath(file),
+        "engine": None,
+        "page_state": "error",
+        "challenge_kind": None,
+        "results": [],
+        "warnings": [],
+        "error": f"{type(found).__name__}: {found}",
+    }
+
+
+def _as_json(page: SearchPage) -> dict[str, Any]:
+    return {
+        "engine": page.engine,
+        "query": page.query,
+        "url": page.url,
+        "page_state": page.page_state,
+        "challenge_kind": page.challenge_kind,
+        "results": [dict(record) for record in page.records],
+        "timings": dict(page.timings),
+        "warnings": list(page.warnings),
+    }
+
+
+def _doctor(args: argparse.Namespace) -> int:
+    try:
+        target = resolve_target(args.target)
+    except TargetError as wrong:
+        print(f"target      none: {wrong}")
+        return FAILED
+    print(f"target      {target}")
+    print(f"decided by  {target.decided_by}")
+    try:
+        with connect(args.target) as browser:
+            print("reachable   yes")
+            for name, value in browser.version.items():
+                if name in ("Browser", "Protocol-Version", "User-Agent"):
+                    print(f"{name.lower():<12}{value}")
+    except EndpointError as wrong:
+        print(f"reachable   no: {wrong.problem}")
+        return FAILED
+    return OK
+
+
+def _lab(args: argparse.Namespace) -> int:
+    with Lab(args.scenario) as lab:
+        print(f"The lab is open, playing {args.scenario!r}. Elsewhere:\n")
+        print(f"    BU_CDP_HTTP={lab.web.target} castlenb search pour over coffee\n")
+        print("Ctrl-C closes it.", flush=True)
+        threading.Event().wait()
+    return OK
+
+
+def _demo(args: argparse.Namespace) -> int:
+    with Lab() as lab:
+        page = search("pour over coffee ratio", browser=lab.browser)
+        print("One search, through a real headless Chromium, on an engine of the lab's:\n")
+        print(page)
+        print("\nWhen things came, in milliseconds:\n")
+        for name, value in page.timings.items():
+            print(f"    {name:<22}{'-' if value is None else f'{value:8.1f}'}")
+        print("\nThe same as a DataFrame:\n")
+        print(page.results[["rank", "title", "site", "link_form"]].to_string(index=False, max_colwidth=60))
+    return OK
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,13 @@
+"""Records drawn for people: HTML for a notebook, and plain text that is the same on every run.
+
+Everything that arrives here was written by strangers: titles, snippets, addresses and answers come from pages. It is
+cleaned (:mod:`.clean`), escaped by Jinja2, and only http and https addresses become links. Takes plain dicts and lists;
+knows no other part of castlenb.
+"""
+
+from __future__ import annotations
+
+from .markup import search_page_html
+from .plain import search_page_text
+
+__all__ = ["search_page_html", "search_page_text"]

@@ -1,0 +1,206 @@
+"""What an engine is: data first, and one function for its address.
+
+An engine file says where things are on its pages (:class:`Hook`), how its links lead out (:class:`LinkForm`) and what a
+refusal looks like (:class:`Refusal`). The scripts in ``castlenb.page`` know no engine: they get :meth:`Engine.spec` as
+JSON, so what is checked by ``verify`` is what a search uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from ..errors import CastleError
+
+Part = Literal[
+    "scope",  # where result headings may stand at all
+    "area",  # the results area: content in it that yields no result is drift
+    "row",  # one result's box, where the engine marks it; empty where only structure tells
+    "heading",  # a result's title; several hooks are tried one after the other, the first that yields rows wins
+    "snippet",  # the text under the title
+    "cite",  # the address as the page shows it
+    "furniture",  # regions in which nothing is a result
+    "anchor",  # links of layouts that mark no headings
+    "nothing",  # where the engine says that nothing was found
+    "aside",  # what stands in a "nothing" region without saying so
+    "answer",  # the AI answer's container: nothing in it is a result
+]
+RECENCIES = ("day", "week", "month", "year")
+"""The time ranges a search can be given. Not every engine has all of them."""
+
+Kind = Literal["id", "attribute", "aria", "class", "jsname", "structure"]
+Trust = Literal["high", "medium", "low"]
+
+
+class EngineError(CastleError, ValueError):
+    """The engine is not known, or it can not do what was asked of it."""
+
+
+@dataclass(frozen=True)
+class Hook:
+    """One place on the page, found by a CSS selector.
+
+    Attributes:
+        part: what it marks.
+        css: the selector. Never a generated class name: those change from one load to the next.
+        kind: what the selector holds on to.
+        trust: how much weight it bears when hooks disagree.
+        evidence: who saw it, or where it was reported.
+        held: first and last month in which it was seen to hold, ``YYYY-MM``.
+    """
+
+    part: Part
+    css: str
+    kind: Kind
+    trust: Trust
+    evidence: str
+    held: tuple[str, str]
+
+
+@dataclass(frozen=True)
+class LinkForm:
+    """How a link on the engine's own host hides its target.
+
+    Attributes:
+        form: ``redirect`` when the target can be read from the link, ``encrypted`` when it can not.
+        path: the path such links have, exactly.
+        params: the query parameters that may hold the target, in order of trust.
+        decode: ``percent``: percent-encoded once. ``base64url``: URL-safe base64 of UTF-8, padding optional.
+        prefix: characters before the encoded value that belong to neither.
+    """
+
+    form: Literal["redirect", "encrypted"]
+    path: str
+    params: tuple[str, ...]
+    decode: Literal["percent", "base64url"] = "percent"
+    prefix: int = 0
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """How a page that refuses is told from one with results. Read only where there are no results.
+
+    Attributes:
+        kind: ``sorry``, ``consent``, ``captcha``, ``anomaly`` or ``enablejs``.
+        address: regular expression on host and path of the page's final URL.
+        css: selector on forms, ids and frames; never on words, since engines echo the query.
+        noscript: address found inside a ``<noscript>``.
+        unless_area: holds only on pages without a results area.
+        conclusive: nothing better can follow. False where the page's own script usually goes on by itself.
+        evidence: who saw it, or where it was reported.
+    """
+
+    kind: Literal["sorry", "consent", "captcha", "anomaly", "enablejs"]
+    address: str | None = None
+    css: str | None = None
+    noscript: str | None = None
+    unless_area: bool = False
+    conclusive: bool = True
+    evidence: str = ""
+
+
+@dataclass(frozen=True)
+class Engine:
+    """One engine.
+
+    Attributes:
+        name: as callers write it.
+        label: as people read it.
+        hosts: where its results pages live; the first is the one searched.
+        own: regular expression for all such hosts, country domains among them.
+        page_size: rows on one page of results.
+        address: builds the URL; called through :meth:`search_url`.
+        hooks: places on the page.
+        links: link forms of the own hosts.
+        never: regular expressions on host and path of links that are never a result.
+        refusals: what refusing pages look like, in order of judgement.
+        recencies: the time ranges the engine can be asked for.
+    """
+
+    name: str
+    label: str
+    hosts: tuple[str, ...]
+    own: str
+    page_size: int
+    address: Callable[[Query], str]
+    hooks: tuple[Hook, ...]
+    links: tuple[LinkForm, ...] = ()
+    never: tuple[str, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    recencies: frozenset[str] = field(default_factory=lambda: frozenset(RECENCIES))
+
+    def search_url(
+        self,
+        query: str,
+        *,
+        start: int = 0,
+        recency: str | None = None,
+        hl: str = "en",
+        gl: str | None = None,
+        ai_answer: bool = False,
+    ) -> str:
+        """The address of a page of results.
+
+        Args:
+            query: as typed into a search box.
+            start: rows to skip.
+            recency: ``day``, ``week``, ``month`` or ``year``; None for no limit.
+            hl: language of the page.
+            gl: country of the results, two letters.
+            ai_answer: ask for the layout that can hold an AI answer.
+
+        Raises:
+            EngineError: a time range this engine has not got.
+        """
+        if recency is not None and recency not in self.recencies:
+            known = ", ".join(r for r in RECENCIES if r in self.recencies) or "none at all"
+            raise EngineError(f"{self.label} has no time range {recency!r}; it has {known}")
+        return self.address(Query(query, start=start, recency=recency, hl=hl, gl=gl, ai_answer=ai_answer))
+
+    def css(self, part: Part) -> list[str]:
+        """The selectors for a part, most trusted first in the order of the file."""
+        return [hook.css for hook in self.hooks if hook.part == part]
+
+    def spec(self) -> dict[str, Any]:
+        """Everything the page scripts need, as plain JSON data."""
+        return {
+            "engine": self.name,
+            "parts": {part: self.css(part) for part in get_args(Part)},
+            "links": {
+                "own": self.own,
+                "forms": [
+                    {"form": f.form, "path": f.path, "params": list(f.params), "decode": f.decode, "prefix": f.prefix}
+                    for f in self.links
+                ],
+                "never": list(self.never),
+            },
+            "refusals": [
+                {
+                    "kind": r.kind,
+                    "address": r.address,
+                    "css": r.css,
+                    "noscript": r.noscript,
+                    "unless_area": r.unless_area,
+                    "conclusive": r.conclusive,
+                }
+                for r in self.refusals
+            ],
+        }
+
+
+@dataclass(frozen=True)
+class Query:
+    """What is asked of an engine; see :meth:`Engine.search_url`."""
+
+    text: str
+    start: int
+    recency: str | None
+    hl: str
+    gl: str | None
+    ai_answer: bool
+
+
+def index(*engines: Engine) -> Mapping[str, Engine]:
+    """The engines by name."""
+    return {engine.name: engine for engine in engines}

@@ -1,0 +1,126 @@
+"""Google.
+
+Nothing here holds on to a generated class name: on Google those change between two loads minutes apart (field notes,
+2026-08-04). Ids, ``data-`` attributes and structure last for years.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+from .base import Engine, Hook, LinkForm, Query, Refusal
+
+# www.google.com, www.google.de, www.google.co.uk, www.google.com.br; /sorry/ also comes from ipv4. and ipv6.
+OWN = r"(?:www\.|ipv[46]\.)?google\.(?:com|cat|[a-z]{2}|com?\.[a-z]{2})"
+
+PAGES = "saved pages, many hands"
+
+
+def address(query: Query) -> str:
+    """The URL, with the traps of 2026 in mind.
+
+    ``udm=14`` is the "Web" tab: ranked links, no AI answer. With a time range it renders an empty page, and so does
+    ``tbs=qdr:``, the parameter of Google's own menu (field notes, 2026-08-04; serpapi/public-roadmap#3509 and #4258):
+    the older ``as_qdr`` filters, on the page without ``udm``. ``num`` is no longer honoured (since 2025-09).
+    """
+    params = {"q": query.text, "hl": query.hl}
+    if query.gl:
+        params["gl"] = query.gl
+    if query.recency:
+        params["as_qdr"] = query.recency[0]
+    elif not query.ai_answer:
+        params["udm"] = "14"
+    if query.start:
+        params["start"] = str(query.start)
+    return "https://www.google.com/search?" + urlencode(params)
+
+
+HOOKS = (
+    # Results can stand beside #rso: a featured snippet above it (2023), further pages of a scroll in #botstuff.
+    Hook("scope", "#rcnt", "id", "high", PAGES, ("2019-01", "2026-07")),
+    Hook("scope", "#center_col", "id", "high", PAGES, ("2019-01", "2026-07")),
+    Hook("scope", "#search", "id", "high", PAGES, ("2019-01", "2026-09")),
+    Hook("scope", "#rso", "id", "high", PAGES, ("2019-01", "2026-09")),
+    Hook("scope", "#main", "id", "medium", "layout without scripts", ("2022-06", "2024-11")),
+    Hook("area", "#rso", "id", "high", PAGES, ("2019-01", "2026-09")),
+    Hook("area", "#search", "id", "high", PAGES, ("2019-01", "2026-09")),
+    Hook("heading", "h3", "structure", "high", PAGES, ("2019-01", "2026-09")),
+    Hook("snippet", '[data-sncf="1"]', "attribute", "high", PAGES, ("2022-06", "2026-09")),
+    Hook("snippet", '[data-sncf~="1"]', "attribute", "medium", PAGES, ("2022-06", "2026-09")),
+    Hook("cite", "cite", "structure", "high", PAGES, ("2019-01", "2026-09")),
+    # The answer. Its ids are tried before its attributes: #eKIzJc is older than #m-x-content and wraps it.
+    Hook("answer", "#eKIzJc", "id", "high", PAGES, ("2025-02", "2026-02")),
+    Hook("answer", "#m-x-content", "id", "medium", "field notes 2026-08-04", ("2025-03", "2026-08")),
+    Hook("answer", '[data-subtree*="mfc"]', "attribute", "medium", PAGES, ("2025-03", "2026-02")),
+    Hook("answer", '[data-async-type="folsrch"]', "attribute", "medium", PAGES, ("2025-03", "2026-02")),
+    # Ads.
+    Hook("furniture", "#tads, #tadsb, #bottomads, #tvcap", "id", "high", PAGES, ("2019-01", "2026-07")),
+    Hook("furniture", "[data-text-ad], [data-pla]", "attribute", "high", PAGES, ("2022-06", "2026-07")),
+    # People also ask. Its answers hold headed links, folded (serpapi/public-roadmap#2534) and, since 2026-10, the
+    # first one open (WebSearcher 0.12.1), so being hidden does not tell them.
+    Hook("furniture", ".related-question-pair", "class", "high", PAGES, ("2019-01", "2026-02")),
+    Hook("furniture", "[data-initq]", "attribute", "high", PAGES, ("2022-06", "2026-02")),
+    # Facts of the knowledge graph, "Things to know".
+    Hook("furniture", '[data-attrid^="kc:/"], [data-attrid^="lab/"]', "attribute", "medium", PAGES, ("2024-03", "2026-02")),
+    Hook("furniture", "#rhs, [role=complementary]", "aria", "high", PAGES, ("2019-01", "2026-07")),
+    # Sitelinks of a result with its own box; carousels; what lies over the page.
+    Hook("furniture", "table", "structure", "medium", PAGES, ("2019-01", "2026-02")),
+    Hook("furniture", "g-scrolling-carousel, g-inner-card", "structure", "medium", PAGES, ("2019-01", "2026-02")),
+    Hook("furniture", "[role=dialog]", "aria", "medium", PAGES, ("2025-03", "2026-02")),
+    # "did not match any documents": known by there being something, whatever it says and in which language.
+    Hook("nothing", "#botstuff", "id", "high", PAGES, ("2026-02", "2026-07")),
+    Hook("nothing", "#topstuff", "id", "high", PAGES, ("2019-01", "2023-06")),
+    Hook("aside", "#bres, [role=navigation], #bottomads, #tadsb", "id", "medium", PAGES, ("2019-01", "2026-07")),
+)
+
+LINKS = (
+    # Decoded once: the target's own escapes are its own (gosom/google-maps-scraper#189, Cimbali/CleanLinks#73).
+    LinkForm("redirect", "/url", ("q", "url")),
+    # Minted for each impression, not decodable offline (serpapi/public-roadmap#3600, #3914; iorate/ublacklist#1025).
+    LinkForm("encrypted", "/goto", ("url",)),
+)
+
+NEVER = (
+    # Exact paths: /search/howsearchworks/ is a page like any other.
+    rf"^{OWN}/(?:search|url|aclk|imgres|preferences|advanced_search|setprefs|webhp|ml)$",
+    rf"^{OWN}/(?:sorry|httpservice|async)/",
+    r"^(?:www\.)?googleadservices\.com/",
+)
+
+REFUSALS = (
+    Refusal("sorry", address=rf"^{OWN}/sorry/", evidence="brekkylab/ailoy#380; seen 2022 to 2026-06"),
+    Refusal("consent", address=r"^consent\.(?:google|youtube)\.", evidence="benbusby/whoogle-search#243; seen 2026-03"),
+    Refusal("sorry", css="form#captcha-form", evidence="BlankTrail/google-serp-parser; seen 2022 to 2026-06"),
+    Refusal(
+        "consent",
+        css='form[action*="//consent.google."], form[action*="//consent.youtube."]',
+        evidence="AWeirdDev/flights#15; seen 2026-03",
+    ),
+    Refusal(
+        "captcha",
+        css='.g-recaptcha[data-sitekey], iframe[src*="/recaptcha/"], iframe[data-inert-src*="/recaptcha/"]',
+        unless_area=True,
+        evidence="seen 2026-03",
+    ),
+    # In the <noscript> of every ordinary page too, hence only without a results area; its script usually reloads.
+    Refusal(
+        "enablejs",
+        noscript="/httpservice/retry/enablejs",
+        unless_area=True,
+        conclusive=False,
+        evidence="BlankTrail/google-serp-parser; seen 2026-02",
+    ),
+)
+
+GOOGLE = Engine(
+    name="google",
+    label="Google",
+    hosts=("www.google.com", "google.com"),
+    own=rf"^{OWN}$",
+    page_size=10,
+    address=address,
+    hooks=HOOKS,
+    links=LINKS,
+    never=NEVER,
+    refusals=REFUSALS,
+)

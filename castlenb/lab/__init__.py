@@ -1,0 +1,145 @@
+"""Engines of our own making and a throwaway Chromium to look at them with: for demos, tests and notebooks.
+
+Nothing here leaves the machine. The server's libraries (tornado, trustme: ``pip install "castlenb[lab]"``) are loaded
+when a :class:`FakeWeb` is started, and not before.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Self
+
+from ..errors import LabError
+from .chromium import Chromium, find_chromium
+from .scenario import Scenario, Step, names, register, scenario
+from .server import Engine, Request, Server
+
+__all__ = [
+    "Chromium",
+    "FakeWeb",
+    "Request",
+    "Scenario",
+    "Step",
+    "find_chromium",
+    "names",
+    "register",
+    "scenario",
+    "throwaway",
+]
+
+
+@contextmanager
+def throwaway(*args: str) -> Iterator[str]:
+    """A throwaway Chromium for which there is no web at all; yields its target.
+
+    Raises:
+        LabError: there is none to start, or it did not start.
+    """
+    with Chromium(args=args) as chromium:
+        yield chromium.target
+
+
+class FakeWeb:
+    """The lab's server and a Chromium that sees it as the web, as a context manager.
+
+    Args:
+        playing: the scenario played at first, by name or as such.
+        port: of Chromium's DevTools endpoint; 0 for any.
+        args: further switches for Chromium.
+
+    Attributes:
+        chromium: the :class:`Chromium`; it may be killed and started again while the server lives on.
+        server: the :class:`Server`.
+    """
+
+    def __init__(self, playing: str | Scenario = "2026-08-04", *, port: int = 0, args: Sequence[str] = ()) -> None:
+        self._engines = _engines()
+        self._playing: dict[tuple[str | None, str | None], str | Scenario] = {}
+        self.play(playing)
+        self.server = Server(self._engines, self._choose)
+        self.chromium = Chromium(port=port, args=args)
+
+    @property
+    def target(self) -> str:
+        """Chromium's endpoint, as ``connect()`` takes it."""
+        return self.chromium.target
+
+    @property
+    def requests(self) -> list[Request]:
+        """Every request the server has had, in order; a copy."""
+        return list(self.server.requests)
+
+    def play(self, what: str | Scenario, *, engine: str | None = None, query: str | None = None) -> None:
+        """From now on play ``what``: everywhere, for one engine, for one query, or for one query at one engine.
+
+        The narrower choice wins, and a query is narrower than an engine.
+
+        Raises:
+            LabError: there is no such scenario, or no such engine.
+        """
+        if isinstance(what, str):
+            scenario(what, engine)
+        if engine is not None and engine not in (known := [each.name for each in self._engines]):
+            raise LabError(f"the lab does not play {engine!r}; it plays {', '.join(known)}")
+        self._playing[engine, query] = what
+
+    def searches(self, query: str | None = None) -> list[Request]:
+        """The requests for results pages, of one query or of all."""
+        return [each for each in self.requests if each.path == "/search" and query in (None, each.query.get("q"))]
+
+    def truth(self, request: Request, *, timeout: float = 2.0) -> dict[str, float]:
+        """When each part of a page was there, on the page's own clock (ms); the last instant of parts that come twice.
+
+        A page reports at its end and when it is left; this waits for that, and is empty if it does not.
+        """
+        end = time.monotonic() + timeout
+        while not request.truth and time.monotonic() < end:
+            time.sleep(0.005)
+        return dict(request.truth)
+
+    def start(self) -> None:
+        """Start server and Chromium.
+
+        Raises:
+            LabError: one of them did not start.
+        """
+        self.server.start()
+        self.chromium.resolver_rules = self.server.resolver_rules
+        self.chromium.trusted_keys = (self.server.trusted_key,)
+        try:
+            self.chromium.start()
+        except BaseException:
+            self.server.stop()
+            raise
+
+    def stop(self) -> None:
+        """End both; nothing is left behind. Idempotent."""
+        try:
+            self.chromium.stop()
+        finally:
+            self.server.stop()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _choose(self, engine: Engine, query: str) -> Scenario:
+        for place in ((engine.name, query), (None, query), (engine.name, None), (None, None)):
+            if (what := self._playing.get(place)) is not None:
+                return scenario(what, engine.name) if isinstance(what, str) else what
+        raise AssertionError("something is always playing")
+
+
+def _engines() -> list[Engine]:
+    # Here, and not above, because the pages need Jinja2, and `import castlenb` is to be quick.
+    from .google import Google
+
+    return [Google()]

@@ -1,0 +1,123 @@
+// The page's timeline, kept from its first byte, and the one wait that a visit makes.
+//
+// Runs in an isolated world of the top frame, before any script of the page. A MutationObserver stamps every change in
+// its own callback: it is exact to a millisecond in a background tab, where timers tick once a second (measured on
+// Chromium 156). The interval is a heartbeat and a safety net; its own gaps show throttling. Times are performance.now(),
+// milliseconds since this document's navigation started. The page is only ever looked at.
+(function (spec, reader) {
+  const HEARTBEAT_MS = 250;
+  const now = () => performance.now();
+  const since = (key) => performance.getEntriesByType("navigation")[0]?.[key] || null;
+
+  const counts = []; // [t, results] at every change of the number of results
+  const heartbeat = { beats: 0, max_gap_ms: 0 };
+  const visibility = [[0, document.visibilityState]];
+  let candidates = 0;
+  let found = 0;
+  let lastChange = 0;
+  let parsedAt = null;
+  let lastBeat = now();
+  let waiting = null;
+
+  const parsed = () => document.readyState === "complete" || since("domContentLoadedEventEnd") !== null;
+
+  function count() {
+    const seen = reader.candidates();
+    if (seen === candidates) return;
+    candidates = seen;
+    const rows = reader.results().length;
+    if (rows === found) return;
+    found = rows;
+    counts.push([now(), rows]);
+  }
+
+  function look() {
+    count();
+    if (parsedAt === null && parsed()) parsedAt = now();
+    if (waiting) decide();
+  }
+
+  // The rule: as many results as asked for, or a parsed document with at least one; a page without any is given up at
+  // once when it says why, else when it has been quiet for a while.
+  function decide() {
+    const { rule } = waiting;
+    if (found >= rule.results) return finish("results");
+    if (parsedAt === null) return undefined;
+    if (found) return finish("parsed");
+    const reading = reader.read();
+    if (reading.page_state === "results") return finish("parsed", reading);
+    if (reading.conclusive) return finish("refused", reading);
+    const quietSince = Math.max(lastChange, parsedAt);
+    const gone = now();
+    if (gone - quietSince >= rule.quiet_ms || gone - parsedAt >= rule.empty_ms) return finish("quiet", reading);
+    return undefined;
+  }
+
+  function finish(reason, reading = reader.read()) {
+    const { resolve } = waiting;
+    waiting = null;
+    stop();
+    resolve(JSON.stringify({ reason, reading, timeline: timeline() }));
+  }
+
+  function onMutation() {
+    lastChange = now();
+    look();
+  }
+
+  function onBeat() {
+    const t = now();
+    heartbeat.beats += 1;
+    heartbeat.max_gap_ms = Math.max(heartbeat.max_gap_ms, t - lastBeat);
+    lastBeat = t;
+    look();
+  }
+
+  const onVisibility = () => visibility.push([now(), document.visibilityState]);
+
+  const observer = new MutationObserver(onMutation);
+  observer.observe(document, { subtree: true, childList: true, characterData: true });
+  const beat = setInterval(onBeat, HEARTBEAT_MS);
+  const listening = [
+    ["readystatechange", look],
+    ["DOMContentLoaded", look],
+    ["visibilitychange", onVisibility],
+  ];
+  for (const [event, listener] of listening) document.addEventListener(event, listener, { capture: true });
+  window.addEventListener("load", look, { capture: true });
+
+  function stop() {
+    observer.disconnect();
+    clearInterval(beat);
+    for (const [event, listener] of listening) document.removeEventListener(event, listener, { capture: true });
+    window.removeEventListener("load", look, { capture: true });
+  }
+
+  function timeline() {
+    return {
+      origin_ms: performance.timeOrigin,
+      status: since("responseStatus"),
+      response_end_ms: since("responseEnd"),
+      parsed_ms: since("domContentLoadedEventStart") ?? parsedAt,
+      loaded_ms: since("loadEventStart"),
+      counts,
+      visibility,
+      heartbeat,
+    };
+  }
+
+  return {
+    // A promise of the JSON text {reason, reading, timeline}. rule: {results, quiet_ms, empty_ms}.
+    wait(rule) {
+      return new Promise((resolve) => {
+        waiting = { rule, resolve };
+        look();
+      });
+    },
+    // The same at this instant, whatever the rule would say: for a deadline that has passed.
+    now() {
+      stop();
+      return JSON.stringify({ reason: "deadline", reading: reader.read(), timeline: timeline() });
+    },
+  };
+})

@@ -1,0 +1,265 @@
+"""From a query to a SearchPage: the pages to visit, what was read on them, and what it means."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
+
+from . import display
+from .browser import Browser, BrowserLike, browser_for
+from .engines import RECENCIES, Engine
+from .engines import engine as engine_named
+from .errors import (
+    Misuse,
+    NoResultsError,
+    SearchChallengeError,
+    SearchError,
+    SearchTimeout,
+    SuspectedBlockError,
+    UnparseableError,
+)
+from .visit import VISIBILITIES, Errand, Rule, Visit, open_visitor
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MAX_RESULTS = 20
+"""The most results one search gives: two pages of Google's ten. More would cost a guest's welcome."""
+
+COLUMNS = ("rank", "title", "url", "link", "link_form", "snippet", "site", "date", "fragment")
+"""Columns of ``SearchPage.results``: ``rank`` is Int64, from 1; the others are strings, missing where the page has none."""
+
+
+@dataclass(frozen=True)
+class SearchPage:
+    """What one search found.
+
+    Attributes:
+        engine: the engine's name, such as ``"google"``.
+        query: what was searched for; for a saved page, what the page says it was, else empty.
+        url: the address of the (first) results page.
+        page_state: ``results``, ``no_results``, ``unparseable``, ``challenge``, ``suspected_block``. A search that
+            returns has ``results``; the other states are raised, and carry the page as ``error.page``.
+        challenge_kind: ``sorry``, ``consent``, ``captcha``, ``anomaly``, ``enablejs``, where the state is ``challenge``.
+        records: the results as plain dicts with the keys :data:`COLUMNS`.
+        timings: milliseconds. On the page clock, from the start of the first page's navigation: ``parse_ready_ms``
+            (first instant at which a result could be read), ``results_complete_ms``, ``response_end_ms``,
+            ``parsed_ms``, ``loaded_ms``. On the client clock: ``queued_ms`` (waiting for one of the browser's slots)
+            and ``call_total_ms`` (the whole call). ``None`` where it was not observed.
+        warnings: what a careful reader would want to know.
+        documents: documents that the first page's address led through (2 or more: a redirect by script, a reload).
+        status: HTTP status of the first page's document, where Chrome tells.
+        visibility: ``emulated`` or ``hidden``: how the tab was kept.
+        fetched_at: when the tab was sent off (client clock, UTC); ``None`` for a saved page.
+        browser: the Chrome that was used, its address redacted.
+    """
+
+    engine: str
+    query: str
+    url: str
+    page_state: str
+    challenge_kind: str | None
+    records: tuple[Mapping[str, Any], ...]
+    timings: Mapping[str, float | None]
+    warnings: tuple[str, ...]
+    documents: int
+    status: int | None
+    visibility: str
+    fetched_at: datetime | None
+    browser: str
+
+    @cached_property
+    def results(self) -> pd.DataFrame:
+        """The ranked results, one row each, with the columns :data:`COLUMNS`, in the engine's order.
+
+        ``url`` is the target, missing where the engine hides it; ``link`` the address as served; ``link_form`` one of
+        ``direct``, ``redirect`` (unwrapped), ``encrypted`` (the target can not be told from the link); ``site`` the
+        host of the target, or what the page shows in its place; ``date`` as the page shows it; ``fragment`` the text
+        fragment that was stripped from ``url``.
+        """
+        import pandas as pd  # 0.4 s, and a search can be read without it
+
+        table = pd.DataFrame([dict(record) for record in self.records], columns=list(COLUMNS))
+        return table.astype({name: "Int64" if name == "rank" else "string" for name in COLUMNS})
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def __repr__(self) -> str:
+        return display.search_page_text(self._shown())
+
+    def _repr_html_(self) -> str:
+        return display.search_page_html(self._shown())
+
+    def _shown(self) -> dict[str, Any]:
+        return {
+            "engine": self.engine,
+            "engine_label": engine_named(self.engine).label,
+            "query": self.query,
+            "url": self.url,
+            "page_state": self.page_state,
+            "challenge_kind": self.challenge_kind,
+            "results": [dict(record) for record in self.records],
+            "answer": None,
+            "timings": dict(self.timings),
+            "warnings": list(self.warnings),
+        }
+
+
+async def search(
+    query: str,
+    *,
+    engine: str = "google",
+    num_results: int = 10,
+    recency: str | None = None,
+    hl: str = "en",
+    gl: str | None = None,
+    visibility: str = "emulated",
+    deadline_s: float = 20.0,
+    browser: BrowserLike = None,
+) -> SearchPage:
+    """Searches through a Chrome that is already running and returns the ranked results.
+
+    Opens one background tab, reads the results page, closes the tab. A page more is read, in the same tab, for every
+    ten results beyond the first ten; fewer results than asked for are returned where the pages hold fewer.
+
+    Args:
+        query: as typed into a search box.
+        engine: which engine.
+        num_results: how many results at most, 1 to 20.
+        recency: ``"day"``, ``"week"``, ``"month"`` or ``"year"``; ``None`` for any time.
+        hl: language of the page, as the engine spells it.
+        gl: country of the results, as the engine spells it; ``None`` leaves it to the engine.
+        visibility: ``"emulated"`` keeps the page's timers running by focus emulation; ``"hidden"`` does not.
+        deadline_s: seconds for connecting, opening and reading together; waiting in line lies outside.
+        browser: a Browser, or what names a Chrome (see :func:`castlenb.connect`); ``None`` for the configured one.
+
+    Returns:
+        The page with at least one result.
+
+    Raises:
+        SearchChallengeError: the engine wants a person; ``human_url`` says what to open.
+        SuspectedBlockError: an empty page that nothing explains.
+        NoResultsError: the engine says that nothing matches.
+        UnparseableError: a results area that yields nothing; the engine changed its page.
+        SearchTimeout: the deadline passed; ``page`` holds what had come by then, if anything.
+        NavigationFailed: the engine's page could not be opened.
+        EndpointError, TargetError: the Chrome can not be had.
+        TabClosed, TabCrashed, ConnectionLost: it went away meanwhile.
+        ValueError: an argument is out of its range.
+    """
+    called = time.perf_counter()
+    asked = _Asked(query, engine_named(engine), num_results, recency, hl, gl)
+    _check(asked, visibility, deadline_s)
+    house = browser_for(browser)
+    errand = Errand(asked.engine, query, house)
+    visits: list[Visit] = []
+    async with open_visitor(errand, visibility=visibility, deadline_s=deadline_s) as (visitor, queued_ms):
+        try:
+            while (start := len(visits) * asked.engine.page_size) < num_results:
+                wanted = min(asked.engine.page_size, num_results - start)
+                visits.append(await visitor.go(asked.url(start), Rule(results=wanted)))
+                if visits[-1].reading["page_state"] != "results":
+                    break
+        except SearchTimeout as late:
+            if isinstance(late.page, Visit):
+                visits.append(late.page)
+            late.page = page_from(visits, asked.engine, query, house, num_results) if visits else None
+            raise
+    page = page_from(visits, asked.engine, query, house, num_results)
+    total_ms = (time.perf_counter() - called) * 1000
+    page = replace(page, timings={**page.timings, "queued_ms": round(queued_ms, 1), "call_total_ms": round(total_ms, 1)})
+    raise_for_state(page)
+    return page
+
+
+def page_from(
+    visits: Sequence[Visit], engine: Engine, query: str, browser: Browser, num_results: int | None = None
+) -> SearchPage:
+    """The visits of one search, one a page of results, as a SearchPage; its state is that of the first."""
+    first = visits[0]
+    warnings = [warning for visit in visits for warning in visit.reading["warnings"]]
+    if (last := visits[-1]) is not first and (state := last.reading["page_state"]) not in ("results", "no_results"):
+        warnings.append(f"page {len(visits)} of the results could not be read ({state})")
+    return SearchPage(
+        engine=engine.name,
+        query=query,
+        url=first.reading["url"],
+        page_state=first.reading["page_state"],
+        challenge_kind=first.reading["challenge_kind"],
+        records=tuple(_ranked([visit.reading["results"] for visit in visits], num_results)),
+        timings=first.timings(),
+        warnings=tuple(dict.fromkeys(warnings)),
+        documents=first.documents,
+        status=first.status,
+        visibility=first.visibility,
+        fetched_at=first.started_at,
+        browser=browser.address,
+    )
+
+
+def raise_for_state(page: SearchPage) -> None:
+    """Raises the error that stands for the page's state; returns where there are results."""
+    where = (page.engine, page.query, page.url, page.browser)
+    match page.page_state:
+        case "results":
+            return
+        case "challenge":
+            raise SearchChallengeError(str(page.challenge_kind), *where, human_url=_human_url(page), page=page)
+        case "no_results":
+            raise NoResultsError(*where, page=page)
+        case "unparseable":
+            raise UnparseableError(*where, page=page)
+        case "suspected_block":
+            raise SuspectedBlockError(*where, human_url=_human_url(page), page=page)
+        case other:
+            raise SearchError(*where, page=page) from Misuse(f"a reader returned the page state {other!r}")
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A search's own arguments."""
+
+    query: str
+    engine: Engine
+    num_results: int
+    recency: str | None
+    hl: str
+    gl: str | None
+
+    def url(self, start: int) -> str:
+        return self.engine.search_url(self.query, start=start, recency=self.recency, hl=self.hl, gl=self.gl)
+
+
+def _check(asked: _Asked, visibility: str, deadline_s: float) -> None:
+    """Bad arguments are said before a tab is opened."""
+    if not isinstance(asked.query, str) or not asked.query.strip():
+        raise ValueError("query is empty: give the words to search for")
+    if not isinstance(asked.num_results, int) or not 1 <= asked.num_results <= MAX_RESULTS:
+        raise ValueError(f"num_results has to be a whole number from 1 to {MAX_RESULTS}, not {asked.num_results!r}")
+    if asked.recency is not None and asked.recency not in RECENCIES:
+        raise ValueError(f"recency has to be one of {', '.join(RECENCIES)} or None, not {asked.recency!r}")
+    if visibility not in VISIBILITIES:
+        raise ValueError(f"visibility has to be one of {', '.join(VISIBILITIES)}, not {visibility!r}")
+    if not deadline_s > 0:
+        raise ValueError(f"deadline_s has to be more than 0 seconds, not {deadline_s!r}")
+
+
+def _ranked(pages: Sequence[Sequence[Mapping[str, Any]]], most: int | None) -> list[dict[str, Any]]:
+    """One list over all pages, each target once, numbered from 1."""
+    seen: dict[str, dict[str, Any]] = {}
+    for rows in pages:
+        for row in rows:
+            seen.setdefault(row["url"] or row["link"], {name: row.get(name) for name in COLUMNS})
+    return [{**row, "rank": rank} for rank, row in enumerate(list(seen.values())[:most], start=1)]
+
+
+def _human_url(page: SearchPage) -> str:
+    """What a person has to open: the results page itself where the refusal's address names it."""
+    target = parse_qs(urlsplit(page.url).query).get("continue", [""])[0]
+    return target if urlsplit(target).hostname in engine_named(page.engine).hosts else page.url

@@ -1,0 +1,267 @@
+"""One results page, opened and watched until a rule says stop.
+
+Everything castlenb does with an engine is a visit: a background tab of our own, focus emulated, the page script
+installed before the first navigation, one wait inside the page, the tab closed on every path. What differs between a
+search, a study and a check is the rule that ends the wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from . import page
+from .browser import Browser
+from .cdp.tab import Tab
+from .engines import Engine
+from .errors import CallTimeout, NavigationFailed, ProtocolError, SearchTimeout
+
+VISIBILITIES = ("emulated", "hidden")
+"""``emulated``: focus emulation, so that the page's timers run; ``hidden``: a plain background tab (timers at 1 Hz)."""
+
+_AFTER_DEADLINE_S = 0.5
+"""What reading the half of a page that came in time may cost once the deadline has passed."""
+
+Prepare = Callable[[Tab], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """When a wait ends.
+
+    Attributes:
+        results: as many results as will do; fewer will do once the document is parsed.
+        quiet_ms: how long a parsed page without results, and without a word about why, has to be quiet before it is
+            taken for what it is. The field notes' tool looked twice more, 700 ms apart.
+        empty_ms: the same as a limit, for such a page that never is quiet.
+    """
+
+    results: int = 10
+    quiet_ms: int = 1400
+    empty_ms: int = 5000
+
+
+@dataclass(frozen=True)
+class Errand:
+    """What a visit is for: the words an error needs, and the script the page gets."""
+
+    engine: Engine
+    query: str
+    browser: Browser
+
+
+@dataclass
+class Visit:
+    """One page, as it was found.
+
+    Attributes:
+        url: where the tab was sent.
+        reading: what ``page/read.js`` returned: state, results, warnings, final address.
+        timeline: what ``page/watch.js`` recorded; milliseconds on the page clock.
+        reason: what ended the wait: ``results``, ``parsed``, ``refused``, ``quiet``, ``deadline``.
+        documents: documents the address led through; a redirect by script makes a new one.
+        offset_ms: origin of the last document after that of the first; times of the timeline count from the last.
+        started_at: when the tab was sent off (client clock, UTC).
+        visibility: as asked for.
+    """
+
+    url: str
+    reading: dict[str, Any]
+    timeline: dict[str, Any]
+    reason: str
+    documents: int
+    offset_ms: float
+    started_at: datetime
+    visibility: str
+
+    @property
+    def status(self) -> int | None:
+        """HTTP status of the document, where Chrome tells."""
+        return self.timeline.get("status") or None
+
+    def timings(self) -> dict[str, float | None]:
+        """The page-clock times, from the first document's origin.
+
+        ``parse_ready_ms``: the first instant at which a result could be read; ``results_complete_ms``: at which the
+        results that were returned were all there; ``parsed_ms``, ``loaded_ms``, ``response_end_ms``: the document's own.
+        """
+        counts: list[list[float]] = self.timeline["counts"]
+        most = max((n for _, n in counts), default=0)
+        times = {
+            "parse_ready_ms": next((t for t, n in counts if n), None),
+            "results_complete_ms": next((t for t, n in counts if n == most and n), None),
+            "response_end_ms": self.timeline.get("response_end_ms"),
+            "parsed_ms": self.timeline.get("parsed_ms"),
+            "loaded_ms": self.timeline.get("loaded_ms"),
+        }
+        return {name: None if t is None else round(t + self.offset_ms, 1) for name, t in times.items()}
+
+
+@dataclass
+class Deadline:
+    """The end of what a visit may take, and what it is doing meanwhile."""
+
+    seconds: float
+    phase: str = "connect"
+    at: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.at = asyncio.get_running_loop().time() + self.seconds
+
+    def left(self) -> float:
+        """Seconds left, never below zero."""
+        return max(0.0, self.at - asyncio.get_running_loop().time())
+
+
+class Visitor:
+    """A tab that has been prepared for one engine; :meth:`go` takes it to a page and comes back with the Visit."""
+
+    def __init__(self, tab: Tab, errand: Errand, deadline: Deadline, visibility: str) -> None:
+        self.tab = tab
+        self._errand = errand
+        self._deadline = deadline
+        self._visibility = visibility
+
+    def restart_clock(self, seconds: float) -> None:
+        """A new deadline from now on, for a tab that is kept open between pages."""
+        self._deadline = Deadline(seconds)
+
+    async def go(self, url: str, rule: Rule) -> Visit:
+        """Opens ``url`` and watches it until ``rule`` holds.
+
+        Raises:
+            NavigationFailed: the page could not be opened.
+            SearchTimeout: the deadline passed; ``page`` holds the Visit of what had come by then, where there was any.
+            TabClosed, TabCrashed, ConnectionLost: the tab, its renderer or the Chrome went away.
+        """
+        watch = _Watch(self.tab, rule, self._visibility, url)
+        try:
+            async with asyncio.timeout_at(self._deadline.at):
+                self._deadline.phase = "navigate"
+                await self.tab.navigate(url, timeout=self._deadline.left() + 1)
+                self._deadline.phase = "watch"
+                return await watch.until_done(self._deadline)
+        except (TimeoutError, CallTimeout) as late:
+            if self._deadline.left() > 0:
+                raise
+            cut = await watch.cut_short() if self._deadline.phase == "watch" else None
+            raise timed_out(self._errand, self._deadline, url, cut) from late
+
+
+class _Watch:
+    """The wait on one address, through however many documents it leads."""
+
+    def __init__(self, tab: Tab, rule: Rule, visibility: str, url: str) -> None:
+        self._tab = tab
+        self._rule = rule
+        self._visibility = visibility
+        self._url = url
+        self._documents = 1
+        self._started_at = datetime.now(UTC)
+        self._first_origin_ms = time.time() * 1000  # until the first document has told its own
+        self._origin_known = False
+
+    async def until_done(self, deadline: Deadline) -> Visit:
+        rule = json.dumps({"results": self._rule.results, "quiet_ms": self._rule.quiet_ms, "empty_ms": self._rule.empty_ms})
+        wait = f"globalThis.castlenb ? castlenb.watcher.wait({rule}) : location.href"
+        while True:
+            try:
+                said = await self._ask(wait, await_promise=True, timeout=deadline.left() + 1)
+            except ProtocolError:
+                # The document went away under the wait: a redirect by script, a reload. The new one has a watcher too.
+                self._documents += 1
+                await asyncio.sleep(0.01)
+                continue
+            if said.startswith("{"):
+                return self._visit(json.loads(said))
+            if said.startswith("chrome-error:"):
+                raise NavigationFailed(self._url, "net::ERR_FAILED", "a redirect by script ended on an error page")
+            await asyncio.sleep(0.02)  # the evaluation came before the init script (devtools-protocol#182)
+
+    async def cut_short(self) -> Visit | None:
+        """What the page shows now; ``None`` where it does not answer."""
+        try:
+            async with asyncio.timeout(_AFTER_DEADLINE_S):
+                said = await self._ask("globalThis.castlenb ? castlenb.watcher.now() : ''", timeout=_AFTER_DEADLINE_S)
+        except (TimeoutError, ProtocolError):
+            return None
+        return self._visit(json.loads(said)) if said.startswith("{") else None
+
+    async def _ask(self, expression: str, *, timeout: float, await_promise: bool = False) -> str:
+        context = await self._tab.world(page.WORLD)
+        answer = self._tab.session.evaluate(expression, context_id=context, await_promise=await_promise, timeout=timeout)
+        if self._origin_known:
+            return str(await answer)
+        # In the same burst, so that knowing where the first document's clock starts costs no round trip of its own.
+        origin, said = await asyncio.gather(
+            self._tab.session.evaluate("performance.timeOrigin", context_id=context, timeout=timeout),
+            answer,
+            return_exceptions=True,
+        )
+        if isinstance(origin, float) and self._documents == 1:
+            self._first_origin_ms, self._origin_known = origin, True
+        if isinstance(said, BaseException):
+            raise said
+        return str(said)
+
+    def _visit(self, found: dict[str, Any]) -> Visit:
+        offset = found["timeline"]["origin_ms"] - self._first_origin_ms if self._documents > 1 else 0.0
+        return Visit(
+            url=self._url,
+            reading=found["reading"],
+            timeline=found["timeline"],
+            reason=found["reason"],
+            documents=self._documents,
+            offset_ms=offset,
+            started_at=self._started_at,
+            visibility=self._visibility,
+        )
+
+
+@asynccontextmanager
+async def open_visitor(
+    errand: Errand,
+    *,
+    visibility: str = "emulated",
+    deadline_s: float = 20.0,
+    prepare: Prepare | None = None,
+) -> AsyncIterator[tuple[Visitor, float]]:
+    """A tab of our own, ready for the errand's engine; yields it with the milliseconds spent in the queue.
+
+    The deadline starts once a slot is free, and covers connecting, opening the tab and all that is done with it.
+    ``prepare`` is awaited on the tab before it is sent anywhere.
+
+    Raises:
+        EndpointError: the Chrome can not be had.
+        SearchTimeout: the deadline passed before the tab was ready.
+    """
+    async with errand.browser.slot() as queued_ms, AsyncExitStack() as stack:
+        deadline = Deadline(deadline_s)
+        script = {"source": page.init_script(errand.engine.spec()), "worldName": page.WORLD}
+        try:
+            deadline.at += await errand.browser.open(timeout_s=deadline_s)
+            async with asyncio.timeout_at(deadline.at):
+                tab = await stack.enter_async_context(
+                    errand.browser.tab(
+                        emulate_focus=visibility == "emulated",
+                        prepare=[("Page.addScriptToEvaluateOnNewDocument", script)],
+                    )
+                )
+                if prepare is not None:
+                    await prepare(tab)
+        except TimeoutError as late:
+            raise timed_out(errand, deadline, "about:blank") from late
+        yield Visitor(tab, errand, deadline, visibility), queued_ms
+
+
+def timed_out(errand: Errand, deadline: Deadline, url: str, cut: Visit | None = None) -> SearchTimeout:
+    """The error for a deadline that has passed."""
+    return SearchTimeout(
+        deadline.phase, deadline.seconds, errand.engine.name, errand.query, url, errand.browser.address, page=cut
+    )

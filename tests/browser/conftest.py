@@ -1,0 +1,86 @@
+"""A lab for the whole run, and a second client that counts tabs and closes them as a person would."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any, TypeVar
+
+import pytest
+
+import castlenb as cn
+from castlenb import bridge
+from castlenb.cdp.connection import Connection
+from castlenb.cdp.endpoint import discover
+
+T = TypeVar("T")
+
+
+class Onlooker:
+    """Another DevTools client on the same Chrome; it knows nothing of castlenb's."""
+
+    def __init__(self, target: str) -> None:
+        self._address = f"http://{target}"
+
+    def tabs(self) -> list[dict[str, Any]]:
+        """The pages that are open, the browser's own blank ones included."""
+
+        async def ask(connection: Connection) -> list[dict[str, Any]]:
+            return (await connection.root.call("Target.getTargets"))["targetInfos"]
+
+        return [target for target in self._with(ask) if target["type"] == "page"]
+
+    def close(self, target_id: str) -> None:
+        async def close(connection: Connection) -> None:
+            await connection.root.call("Target.closeTarget", {"targetId": target_id})
+
+        self._with(close)
+
+    def crash(self, target_id: str) -> None:
+        async def crash(connection: Connection) -> None:
+            attached = await connection.root.call("Target.attachToTarget", {"targetId": target_id, "flatten": True})
+            session = connection.session(attached["sessionId"], target_id)
+            async with session.expect("Inspector.targetCrashed"):
+                asyncio.ensure_future(session.call("Page.crash", timeout=0.1)).add_done_callback(lambda f: f.exception())
+
+        self._with(crash)
+
+    def wait_for_tab(self, url_part: str) -> dict[str, Any]:
+        until = time.monotonic() + 15
+        while time.monotonic() < until:
+            for tab in self.tabs():
+                if url_part in tab["url"]:
+                    return tab
+            time.sleep(0.02)
+        raise AssertionError(f"no tab with {url_part!r} in its address")
+
+    def _with(self, act: Callable[[Connection], Awaitable[T]]) -> T:
+        async def run() -> T:
+            connection = await Connection.open(await discover(self._address))
+            try:
+                return await act(connection)
+            finally:
+                await connection.aclose()
+
+        return bridge.run(run())
+
+
+@pytest.fixture(scope="session")
+def one_lab() -> Iterator[cn.Lab]:
+    with cn.Lab("instant") as lab:
+        yield lab
+
+
+@pytest.fixture
+def lab(one_lab: cn.Lab) -> Iterator[cn.Lab]:
+    """The session's lab, playing ``instant``; a test that leaves a tab behind fails."""
+    one_lab.play("instant")
+    one_lab.web.server.requests.clear()
+    before = {tab["targetId"] for tab in Onlooker(one_lab.web.target).tabs()}
+    yield one_lab
+    left = [tab for tab in Onlooker(one_lab.web.target).tabs() if tab["targetId"] not in before]
+    assert not left, f"tabs left behind: {left}"
+
+
+@pytest.fixture
+def onlooker(lab: cn.Lab) -> Onlooker:
+    return Onlooker(lab.web.target)
