@@ -18,7 +18,7 @@ import os
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
 from .errors import Misuse
 
@@ -91,44 +91,44 @@ async def arun(coroutine: Coroutine[Any, Any, T]) -> T:
 @contextmanager
 def entered(manager: AbstractAsyncContextManager[T]) -> Iterator[T]:
     """An async context manager as a plain one; both its halves run on the loop thread."""
-    value = run(manager.__aenter__())  # type: ignore[arg-type]
+    value = run(manager.__aenter__())
     try:
         yield value
     except BaseException as error:
-        if not run(manager.__aexit__(type(error), error, error.__traceback__)):  # type: ignore[arg-type]
+        if not run(manager.__aexit__(type(error), error, error.__traceback__)):
             raise
     else:
-        run(manager.__aexit__(None, None, None))  # type: ignore[arg-type]
+        run(manager.__aexit__(None, None, None))
 
 
 @asynccontextmanager
 async def aentered(manager: AbstractAsyncContextManager[T]) -> AsyncIterator[T]:
     """An async context manager for any loop; both its halves run on the loop thread."""
-    value = await arun(manager.__aenter__())  # type: ignore[arg-type]
+    value = await arun(manager.__aenter__())
     try:
         yield value
     except BaseException as error:
-        if not await arun(manager.__aexit__(type(error), error, error.__traceback__)):  # type: ignore[arg-type]
+        if not await arun(manager.__aexit__(type(error), error, error.__traceback__)):
             raise
     else:
-        await arun(manager.__aexit__(None, None, None))  # type: ignore[arg-type]
+        await arun(manager.__aexit__(None, None, None))
 
 
-class _Job:
+class _Job(Generic[T]):
     """One coroutine on the loop thread. ``done`` completes, with nothing, when its task has really ended."""
 
-    def __init__(self, coroutine: Coroutine[Any, Any, Any]) -> None:
+    def __init__(self, coroutine: Coroutine[Any, Any, T]) -> None:
         self.done: concurrent.futures.Future[None] = concurrent.futures.Future()
-        self._task: asyncio.Task[Any] | None = None
+        self._task: asyncio.Task[T] | None = None
         self._loop = _house.loop()
         self._loop.call_soon_threadsafe(self._start, coroutine)
 
-    def _start(self, coroutine: Coroutine[Any, Any, Any]) -> None:
+    def _start(self, coroutine: Coroutine[Any, Any, T]) -> None:
         self._task = self._loop.create_task(coroutine)
         _house.jobs.add(self._task)
         self._task.add_done_callback(self._ended)
 
-    def _ended(self, task: asyncio.Task[Any]) -> None:
+    def _ended(self, task: asyncio.Task[T]) -> None:
         _house.jobs.discard(task)
         if not task.cancelled():
             task.exception()  # asked for, so that asyncio does not print it where the caller has been interrupted
@@ -140,13 +140,13 @@ class _Job:
     def wait(self, seconds: float) -> None:
         concurrent.futures.wait([self.done], timeout=seconds)
 
-    def result(self) -> Any:
+    def result(self) -> T:
         # In short waits, because a wait without an end can not be interrupted on Windows.
         while not self.done.done():
             self.wait(1.0)
         return self.outcome()
 
-    def outcome(self) -> Any:
+    def outcome(self) -> T:
         assert self._task is not None
         return self._task.result()
 

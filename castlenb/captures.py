@@ -89,7 +89,8 @@ class Replay:
         self._visitor.restart_clock(READ_S)
         visit = await self._visitor.go(self.url, SAVED)
         query = parse_qs(urlsplit(self.url).query).get("q", [""])[0]
-        return replace(page_from([visit], self.engine, query, self._browser), fetched_at=None)
+        found = page_from([visit], self.engine, query, self._browser)
+        return replace(found, fetched_at=None, timings={})  # a replay's own times say nothing of the page's
 
     async def _evaluate(self, expression: str) -> Any:
         tab = self._visitor.tab
@@ -112,7 +113,7 @@ async def replaying(
         CaptureError: the engine can not be told.
         LabError: no throwaway Chromium could be started.
     """
-    whose = engine_named(engine) if engine else _recognised(html)
+    whose = engine_named(engine) if engine else _recognised(html, url)
     async with _chrome(browser) as house:
         errand = Errand(whose, "", house)
         guard = _Interception()
@@ -277,10 +278,11 @@ def _source(path: Path) -> str:
         return raw.decode("utf-8", "replace")
 
 
-def _recognised(html: str) -> Engine:
-    """The engine whose addresses the page is fullest of."""
-    counts = {engine: sum(html.count(host) for host in engine.hosts) for engine in ENGINES.values()}
-    best = max(counts, key=lambda engine: counts[engine])
-    if not counts[best]:
+def _recognised(html: str, url: str | None) -> Engine:
+    """The engine of the address, else the one whose addresses the page is fullest of."""
+    named = urlsplit(url or "").hostname
+    counts = {each: (named in each.hosts, sum(html.count(host) for host in each.hosts)) for each in ENGINES.values()}
+    best = max(counts, key=lambda each: counts[each])
+    if not any(counts[best]):
         raise CaptureError(f"the page names no engine's address; say which it is: {', '.join(ENGINES)}")
     return best

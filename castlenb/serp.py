@@ -50,7 +50,7 @@ class SearchPage:
         timings: milliseconds. On the page clock, from the start of the first page's navigation: ``parse_ready_ms``
             (first instant at which a result could be read), ``results_complete_ms``, ``response_end_ms``,
             ``parsed_ms``, ``loaded_ms``. On the client clock: ``queued_ms`` (waiting for one of the browser's slots)
-            and ``call_total_ms`` (the whole call). ``None`` where it was not observed.
+            and ``call_total_ms`` (the whole call). ``None`` where it was not observed; empty for a saved page.
         warnings: what a careful reader would want to know.
         documents: documents that the first page's address led through (2 or more: a redirect by script, a reload).
         status: HTTP status of the first page's document, where Chrome tells.

@@ -72,7 +72,9 @@ def resolve_target(
 
 _HERE = frozenset({"local", "localhost", "off", "none", "0", "no"})
 _FORMS = "use host:port, a port, an http(s):// or ws(s):// address, a profile directory, or local"
-_STORED_FORMS = 'expected a JSON string, or an object with "target", "endpoint", "url" or "cdp", or with "host" and "port"'
+_STORED_FORMS = (
+    'expected a JSON string, or an object with "target", "endpoint", "url" or "cdp", or with "host" and "port"'
+)
 
 
 def _target(given: object, decided_by: str) -> Target:
@@ -154,5 +156,12 @@ def _kind(value: object) -> str:
     """In JSON's words, without the values: a token may be among them."""
     if isinstance(value, dict):
         return f"an object with the keys {', '.join(map(repr, value))}" if value else "an empty object"
-    names = {bool: "true or false", int: "a number", float: "a number", list: "a list", type(None): "null", str: "a string"}
+    names = {
+        bool: "true or false",
+        int: "a number",
+        float: "a number",
+        list: "a list",
+        type(None): "null",
+        str: "a string",
+    }
     return names.get(type(value), f"a {type(value).__name__}")

@@ -28,6 +28,9 @@ VISIBILITIES = ("emulated", "hidden")
 _AFTER_DEADLINE_S = 0.5
 """What reading the half of a page that came in time may cost once the deadline has passed."""
 
+_CONTEXT_GONE = -32000
+"""Code of "Inspected target navigated or closed" and "Cannot find context with specified id" (Chromium 156)."""
+
 Prepare = Callable[[Tab], Awaitable[None]]
 
 
@@ -173,7 +176,9 @@ class _Watch:
         while True:
             try:
                 said = await self._ask(wait, await_promise=True, timeout=deadline.left() + 1)
-            except ProtocolError:
+            except ProtocolError as gone:
+                if gone.code != _CONTEXT_GONE:
+                    raise
                 # The document went away under the wait: a redirect by script, a reload. The new one has a watcher too.
                 self._documents += 1
                 await asyncio.sleep(0.01)
@@ -198,6 +203,8 @@ class _Watch:
         answer = self._tab.session.evaluate(expression, context_id=context, await_promise=await_promise, timeout=timeout)
         if self._origin_known:
             return str(await answer)
+        origin: Any
+        said: Any
         # In the same burst, so that knowing where the first document's clock starts costs no round trip of its own.
         origin, said = await asyncio.gather(
             self._tab.session.evaluate("performance.timeOrigin", context_id=context, timeout=timeout),

@@ -1,56 +1,47 @@
 """One socket to Chrome, one reader, and the sessions that share them.
 
 :class:`Connection` owns the WebSocket and the only task that reads it. :class:`Session` is the conversation with one
-target (or, as ``connection.root``, with the browser itself): it sends commands and listens to events.
+target or, as ``connection.root``, with the browser itself.
 
-Two rules carry the rest. The reader never waits: it parses a frame, sets futures and runs plain functions, so nothing
-a caller does can hold up another caller, and pongs are always read. And everything that waits, waits in one map, so
-there is one place where an answer, a closed tab, a crash or a lost socket ends it.
+Two rules carry the rest. The reader never waits: it parses a frame, sets futures and runs plain functions, so nobody's
+code can hold up anybody else, and pongs are always read. And whatever waits, waits in one map, so that there is one
+place where an answer, a closed tab, a crash or a lost socket ends it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import json
 import logging
-import re
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from castlenb.cdp.endpoint import Endpoint, is_loopback, redact, refused, resolved, unreachable
-from castlenb.errors import (
-    CallTimeout,
-    CastleError,
-    ConnectionLost,
-    EndpointUnreachable,
-    Misuse,
-    NotDevTools,
-    ProtocolError,
-    ScriptError,
-    TabClosed,
-    TabCrashed,
-)
+from .. import errors
+from ..errors import CastleError, ConnectionLost, Misuse, TabClosed
+from .endpoint import Endpoint, is_loopback, redact, refused, unreachable
 
 if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection
-    from websockets.exceptions import ConnectionClosed
 
 Handler = Callable[[dict[str, Any]], None]
 Outcome = dict[str, Any] | BaseException
 
-log = logging.getLogger("castlenb.cdp")
+CONSENT_S = 120.0
+"""For a handshake that a person has to allow; 60 s was not enough (chrome-devtools-mcp#2778)."""
 
-OPEN_S = 10.0
-CONSENT_S = 120.0  # Chrome >= 144 asks the person in front of it; 60 s was too short (chrome-devtools-mcp#2778)
 WAITING_S = 3.0
 IDLE_S = 5.0
 PROBE_S = 2.0
-CLOSE_S = 1.0
-LARGEST_MESSAGE = 100 * 2**20  # above it Chrome drops the socket without a word (measured on Chromium 156)
-LARGEST_ID = 2**31 - 1  # a larger id is answered with an error that has no id (measured on Chromium 156)
-SESSION_GONE = -32001
+LARGEST_MESSAGE = 100 * 2**20
+"""Above it Chrome drops the socket without a word (measured on Chromium 156)."""
+
+LARGEST_ID = 2**31 - 1
+"""A larger id is answered by an error without an id (measured on Chromium 156)."""
+
+log = logging.getLogger("castlenb.cdp")
 
 
 class Connection:
@@ -61,12 +52,11 @@ class Connection:
         lost: why the connection ended; ``None`` while it is open.
     """
 
-    def __init__(self, websocket: ClientConnection, url: str, closed_error: type[ConnectionClosed]) -> None:
-        self.root = Session(self, None, "")
+    def __init__(self, websocket: ClientConnection, url: str) -> None:
         self.lost: ConnectionLost | None = None
+        self.root = Session(self, None, "")
         self._url = url
         self._websocket = websocket
-        self._closed_error = closed_error
         self._loop = asyncio.get_running_loop()
         self._sessions: dict[str, Session] = {}
         self._waits: dict[int, tuple[Session, str, asyncio.Future[Outcome]]] = {}
@@ -76,7 +66,7 @@ class Connection:
         self._reader = asyncio.create_task(self._read(), name="castlenb cdp reader")
 
     def __repr__(self) -> str:
-        return f"<Connection {redact(self._url)} {self.lost or 'open'}>"
+        return f"<Connection to {redact(self._url)}: {self.lost or 'open'}>"
 
     @classmethod
     async def open(
@@ -87,98 +77,95 @@ class Connection:
         trust_env: bool = False,
         on_waiting: Callable[[], None] | None = None,
     ) -> Connection:
-        """Open the one socket that everything else shares. Cancelling is safe.
+        """Open the one socket that everything shares. Cancelling is safe.
 
         Args:
-            endpoint: what :func:`~castlenb.cdp.endpoint.discover` found, or a ``ws(s)://`` URL.
-            open_timeout: seconds for the handshake; 10, or 120 where Chrome first asks the person in front of it.
-            trust_env: whether the environment's proxies may be used (never for this machine's own addresses).
-            on_waiting: told after 3 s of such asking, in one sentence, what has to be clicked.
+            endpoint: what :func:`~castlenb.cdp.endpoint.discover` found, or a ``ws(s)://`` URL, used as it is.
+            open_timeout: seconds for the handshake; 10, or 120 where a person has to allow it first.
+            trust_env: whether the environment's proxies may be used; never for this machine's own addresses.
+            on_waiting: called after 3 s of waiting for that person.
 
         Raises:
             EndpointUnreachable: nothing listens there, or the handshake did not end in time.
             EndpointRefused: Chrome said no; its own words are in the message.
-            NotDevTools: what answers speaks something else.
+            NotDevTools: what answers there speaks something else.
         """
-        # Imported here because it costs a tenth of a second, which `import castlenb` does not have.
+        # Here, because it costs a tenth of a second, which `import castlenb` does not have.
         from websockets.asyncio.client import connect
-        from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidProxy, InvalidStatus, InvalidURI
+        from websockets.exceptions import InvalidHandshake, InvalidStatus, InvalidURI
 
         class Connect(connect):
             def process_redirect(self, exc: Exception) -> Exception | str:
-                return exc  # the token in the query was given for this host alone
+                return exc  # the token in the query is meant for this host alone
 
-        if isinstance(endpoint, str):
-            endpoint = Endpoint(await resolved(endpoint), {}, consent_expected=False)
+        endpoint = Endpoint(endpoint) if isinstance(endpoint, str) else endpoint
         url, consent = endpoint.websocket_url, endpoint.consent_expected
-        seconds = open_timeout or (CONSENT_S if consent else OPEN_S)
+        seconds = open_timeout or (CONSENT_S if consent else 10.0)
         nearby = is_loopback(url)
-        notice = None
-        if consent and on_waiting is not None:
-            notice = asyncio.get_running_loop().call_later(WAITING_S, _tell, on_waiting)
+        notice = asyncio.get_running_loop().call_later(WAITING_S, on_waiting) if consent and on_waiting else None
         try:
             websocket = await Connect(
                 url,
                 compression=None,  # 18.8 MB: 1.90 s deflated, 0.48 s plain (measured on Chromium 156)
-                max_size=None,  # the default of 1 MiB ends the connection, and every tab's session with it
-                max_queue=None,  # a full queue stops the reading, pongs included; our reader never lags
-                write_limit=LARGEST_MESSAGE,  # so that sending never waits, and a timeout covers all of a call
+                max_size=None,  # the default of 1 MiB would end the connection, and every tab's session with it
+                max_queue=None,  # a full queue would stop the reading, pongs included; our reader never lags
+                write_limit=LARGEST_MESSAGE,  # sending never waits, so the timeout of a call covers all of it
                 open_timeout=seconds,
-                close_timeout=CLOSE_S,
+                close_timeout=1,
                 ping_interval=20,
                 ping_timeout=None if nearby else 60,
                 proxy=True if trust_env and not nearby else None,
             )
         except InvalidStatus as exc:
-            body = bytes(exc.response.body or b"")
-            raise refused(url, "the WebSocket handshake", exc.response.status_code, body, consent) from exc
-        except (InvalidURI, InvalidProxy) as exc:
-            raise EndpointUnreachable(url, redact(str(exc))) from exc
-        except InvalidHandshake as exc:
-            raise NotDevTools(url, f"what answers there does not speak WebSocket ({exc})") from exc
+            status, body = exc.response.status_code, bytes(exc.response.body or b"")
+            raise refused(url, "the WebSocket handshake", status, body) from exc
+        except (InvalidHandshake, InvalidURI) as exc:
+            raise errors.NotDevTools(url, f"what answers there does not speak WebSocket ({redact(str(exc))})") from exc
         except TimeoutError as exc:
-            asked = f". {_WHAT_TO_CLICK}; a headless Chrome can not show that question" if consent else ""
-            raise EndpointUnreachable(url, f"the WebSocket handshake did not end within {seconds:g} s{asked}") from exc
+            problem = f"no WebSocket handshake within {seconds:g} s"
+            if consent:
+                problem += ": nobody clicked Allow in the dialog that Chrome shows (a headless one can not show it)"
+            raise errors.EndpointUnreachable(url, problem) from exc
         except OSError as exc:
-            raise unreachable(url, exc) from exc
+            raise unreachable([url], exc) from exc
         finally:
             if notice is not None:
                 notice.cancel()
-        return cls(websocket, url, ConnectionClosed)
+        return cls(websocket, url)
 
     def session(self, session_id: str, target_id: str) -> Session:
-        """The session of that id; the same object as long as it lives."""
-        found = self._sessions.get(session_id)
-        if found is None:
-            found = self._sessions[session_id] = Session(self, session_id, target_id)
-            found.lost = self.lost
-        return found
+        """The session of that id, the same object for as long as it lives."""
+        known = self._sessions.get(session_id)
+        if known is None:
+            known = self._sessions[session_id] = Session(self, session_id, target_id)
+        return known
 
     async def verify_alive(self) -> None:
         """Make sure that somebody is still there, before building on it.
 
-        A socket heard from within 5 s is taken as alive. An older one is asked for its version and given 2 s; if it
-        stays silent the connection ends.
+        A socket heard from within 5 s is taken to be alive. Else Chrome is asked for its version and has 2 s to answer.
 
         Raises:
-            ConnectionLost: it had ended, or it ended now.
+            ConnectionLost: the connection had ended, or did so now.
         """
-        # By the wall clock: the monotonic one stands still while a laptop sleeps, and sockets die then.
+        # By the wall clock: the monotonic one may stand still while a laptop sleeps, and sockets die meanwhile.
         if self.lost is None and 0 <= time.time() - self._heard <= IDLE_S:
             return
         try:
             await self.root.call("Browser.getVersion", timeout=PROBE_S)
-        except CallTimeout as exc:
-            self._end(1006, f"no answer to Browser.getVersion within {PROBE_S:g} s")
-            assert self.lost is not None
-            raise _again(self.lost) from exc
+        except errors.CallTimeout as exc:
+            lost = ConnectionLost(1006, f"Browser.getVersion was not answered within {PROBE_S:g} s")
+            self._end(lost)
+            raise lost from exc
+        except errors.ProtocolError:
+            return  # a gateway that does not pass the question on has answered all the same
 
     async def aclose(self) -> None:
-        """Close the socket, and nothing else: Chrome and its tabs stay. At most about a second; may be repeated."""
-        await asyncio.shield(self._end(1000, "closed by castlenb"))
+        """Close the socket; Chrome and its tabs stay. Takes about a second at most, and may be repeated."""
+        await asyncio.shield(self._end(ConnectionLost(1000, "closed by castlenb")))
 
-    def _end(self, code: int, reason: str) -> asyncio.Task[None]:
-        self._lose(ConnectionLost(code, reason))
+    def _end(self, why: ConnectionLost) -> asyncio.Task[None]:
+        self._lose(why)
         if self._closing is None:
             self._closing = asyncio.create_task(self._close(), name="castlenb cdp close")
         return self._closing
@@ -187,70 +174,71 @@ class Connection:
         await self._websocket.close()
         await asyncio.wait({self._reader})
 
+    async def _send(self, text: str) -> None:
+        from websockets.exceptions import ConnectionClosed
+
+        # A closed socket is the reader's to report: it still has to read what Chrome said before.
+        with contextlib.suppress(ConnectionClosed):
+            await self._websocket.send(text)
+
     async def _read(self) -> None:
-        code, reason = 1006, "the reader was stopped"
+        from websockets.exceptions import ConnectionClosed
+
+        why = ConnectionLost(1006, "the reader was stopped")
         try:
             while True:
                 frame = await self._websocket.recv(decode=False)
                 self._heard = time.time()
-                self._receive(frame)
-        except self._closed_error as exc:
-            said = exc.rcvd or exc.sent
-            code, reason = (said.code, said.reason) if said else (1006, str(exc.__cause__ or ""))
+                try:
+                    self._receive(json.loads(frame))
+                except Exception:
+                    log.exception("a frame that can not be understood: %.500r", frame)
+        except ConnectionClosed as exc:
+            said = exc.rcvd or exc.sent  # what we said, where they said nothing, tells why we closed
+            why = ConnectionLost(said.code, said.reason) if said else ConnectionLost(1006, str(exc.__cause__ or ""))
         finally:
-            self._lose(ConnectionLost(code, reason))
+            self._lose(why)
 
-    def _receive(self, frame: bytes) -> None:
-        try:
-            message = json.loads(frame)
-            number = message.get("id")
-            if number is not None:
-                wait = self._waits.get(number)
-                if wait is not None:  # else nobody waits any more: it timed out, or was cancelled
-                    _settle(wait[2], _outcome(message, wait[0], wait[1]))
-            elif "method" in message:
-                self._dispatch(message["method"], message.get("params") or {}, message.get("sessionId"))
-            else:
-                log.warning("Chrome sent a frame with neither id nor method: %.500r", frame)
-        except Exception as exc:
-            log.warning("a frame from Chrome can not be read (%s): %.500r", exc, frame)
-            # Valid JSON can still be nested too deeply for Python; whoever waits for it should not wait in vain.
-            answer = re.match(rb'{"id":(\d+)', frame)
-            if answer and (wait := self._waits.get(int(answer[1]))):
-                _settle(wait[2], ProtocolError(wait[1], -32700, f"its answer can not be read: {exc}"))
+    def _receive(self, message: dict[str, Any]) -> None:
+        if (number := message.get("id")) is not None:
+            # By id alone: an error that a session is gone does not name the session. An id that nobody waits for is
+            # the late answer to a call that timed out or was cancelled.
+            if (wait := self._waits.get(number)) is not None:
+                session, method, future = wait
+                error = message.get("error")
+                if error is None:
+                    _settle(future, message.get("result") or {})
+                elif error.get("code") == -32001 and session is not self.root:
+                    self._lose_session(session, TabClosed(session.target_id))
+                else:
+                    said = error.get("code", 0), error.get("message", ""), error.get("data")
+                    _settle(future, errors.ProtocolError(method, *said))
+        elif (method := message.get("method")) is None:
+            log.warning("Chrome sent a frame with neither id nor method: %.500r", message)
+        elif (to := self._sessions.get(message["sessionId"]) if "sessionId" in message else self.root) is not None:
+            params = message.get("params") or {}
+            if method == "Target.attachedToTarget":
+                # Not where attachToTarget was called: this event, and others of the session, overtake that answer.
+                self.session(params["sessionId"], params["targetInfo"]["targetId"])
+            elif method == "Target.detachedFromTarget":
+                # Also at an ordinary closing. Inspector.detached says "Render process gone" even then, and is no help.
+                if ended := self._sessions.pop(params["sessionId"], None):
+                    self._lose_session(ended, TabClosed(ended.target_id))
+            elif method == "Inspector.targetCrashed":
+                self._lose_session(to, errors.TabCrashed(to.target_id))
+            to._hear(method, params)
 
-    def _dispatch(self, method: str, params: dict[str, Any], session_id: str | None) -> None:
-        session = self.root if session_id is None else self._sessions.get(session_id)
-        if session is None:
-            return  # a late event of a session that has ended
-        if method == "Target.attachedToTarget":
-            # Here, not where attachToTarget was called: this event and others of the session overtake that answer.
-            self.session(params["sessionId"], params["targetInfo"]["targetId"])
-        elif method == "Target.detachedFromTarget":
-            self._drop(params["sessionId"])
-        elif method == "Inspector.targetCrashed":
-            self._lose_session(session, TabCrashed(session.target_id))
-        session._event(method, params)
-
-    def _drop(self, session_id: str) -> None:
-        session = self._sessions.pop(session_id, None)
-        if session is not None:
-            self._lose_session(session, TabClosed(session.target_id))
-
-    def _lose_session(self, session: Session, why: TabClosed | TabCrashed) -> None:
-        if session.lost is None:
-            session.lost = why
-            for waiting, _, future in self._waits.values():
-                if waiting is session:
-                    _settle(future, _again(why))
+    def _lose_session(self, session: Session, why: CastleError) -> None:
+        session.lost = session.lost or why
+        for waiting, _, future in self._waits.values():
+            if waiting is session:
+                _settle(future, _another(session.lost))
 
     def _lose(self, why: ConnectionLost) -> None:
         if self.lost is None:
             self.lost = why
             for session in (self.root, *self._sessions.values()):
-                session.lost = session.lost or why
-            for _, _, future in self._waits.values():
-                _settle(future, _again(why))
+                self._lose_session(session, why)
 
 
 class Session:
@@ -259,93 +247,77 @@ class Session:
     Attributes:
         target_id: DevTools target id; empty for the browser itself.
         session_id: ``None`` for the browser itself.
-        lost: why the session ended (:class:`TabClosed`, :class:`TabCrashed`, :class:`ConnectionLost`), or ``None``.
+        lost: why the session ended (TabClosed, TabCrashed or ConnectionLost); ``None`` while it lives.
     """
 
     def __init__(self, connection: Connection, session_id: str | None, target_id: str) -> None:
         self.connection = connection
         self.session_id = session_id
         self.target_id = target_id
-        self.lost: CastleError | None = None
+        self.lost: CastleError | None = connection.lost
         self._handlers: dict[str, tuple[Handler, ...]] = {}
 
     async def call(
         self, method: str, params: Mapping[str, Any] | None = None, *, timeout: float = 10.0
     ) -> dict[str, Any]:
-        """Send one command and wait for its answer. Cancelling is safe; Chrome may still carry the command out.
+        """Send one command and wait for its answer. Cancelling is safe; Chrome may carry the command out all the same.
 
-        Commands leave in the order in which the calls began, so ``asyncio.gather`` of several is one burst.
+        Commands leave in the order in which their calls begin: ``asyncio.gather`` of several is one burst.
 
         Args:
             method: such as ``Page.navigate``.
-            params: its parameters; those that are ``None`` are left out, because Chrome rejects them.
+            params: those that are ``None`` are left out, because Chrome rejects them.
             timeout: seconds.
 
         Raises:
             ProtocolError: Chrome answered with an error.
-            CallTimeout: it did not answer in time.
+            CallTimeout: no answer came in time.
             TabClosed, TabCrashed, ConnectionLost: who should have answered is gone.
-            Misuse: the parameters can not be sent.
+            Misuse: Chrome could not read these parameters.
         """
         connection = self.connection
-        number, future = self._wait(method)
-        timer = connection._loop.call_later(timeout, _expire, future, method, timeout)
-        try:
+        with self._waiting(method) as (number, future):
             message: dict[str, Any] = {"id": number, "method": method}
-            if self.session_id is not None:
-                message["sessionId"] = self.session_id
             if params:
                 message["params"] = {name: value for name, value in params.items() if value is not None}
-            # A closed socket is reported by the reader, which has what Chrome said before it closed.
-            try:
-                await connection._websocket.send(_encoded(message))
-            except connection._closed_error:
-                pass
-            outcome = await future
-        finally:
-            timer.cancel()
-            connection._waits.pop(number, None)
-        if isinstance(outcome, BaseException):
-            raise outcome
-        return outcome
+            if self.session_id is not None:
+                message["sessionId"] = self.session_id
+            await connection._send(_encoded(message))
+            return await _outcome(future, method, timeout)
 
     async def evaluate(
         self, expression: str, *, context_id: int, await_promise: bool = False, timeout: float = 10.0
     ) -> Any:
-        """Run JavaScript in one world of the page and return its value (``undefined`` is ``None``).
+        """Run JavaScript in one world of the page; returns a copy of its value, ``None`` for ``undefined``.
 
         Args:
-            expression: its value is copied as JSON; a bare promise needs ``await_promise``.
-            context_id: execution context, from :meth:`Tab.world <castlenb.cdp.tab.Tab.world>`.
+            expression: what to evaluate. What has no copy as JSON becomes ``{}`` or an error: better return a string.
+            context_id: from :meth:`Tab.world <castlenb.cdp.tab.Tab.world>`.
             await_promise: wait for the promise that the expression gives.
             timeout: seconds.
 
         Raises:
             ScriptError: the script threw, or its promise was rejected.
-            ProtocolError: also when the page went away meanwhile, and for values that have no copy.
+            ProtocolError: such as: the page went elsewhere meanwhile.
         """
-        answer = await self.call(
-            "Runtime.evaluate",
-            {"expression": expression, "contextId": context_id, "awaitPromise": await_promise, "returnByValue": True},
-            timeout=timeout,
-        )
+        wish = {"expression": expression, "contextId": context_id, "awaitPromise": await_promise, "returnByValue": True}
+        answer = await self.call("Runtime.evaluate", wish, timeout=timeout)
         if "exceptionDetails" in answer:
-            raise ScriptError(answer["exceptionDetails"])
+            raise errors.ScriptError(answer["exceptionDetails"])
         value = answer["result"]
-        if "unserializableValue" in value:
-            text = value["unserializableValue"]  # NaN, Infinity, -Infinity, -0, or a bigint
-            return int(text[:-1]) if text.endswith("n") else float(text)
-        return value.get("value")
+        if (special := value.get("unserializableValue")) is None:
+            return value.get("value")
+        return int(special[:-1]) if special.endswith("n") else float(special)  # a bigint; or NaN, Infinity, -0
 
     def on(self, method: str, handler: Handler) -> Callable[[], None]:
-        """Run ``handler(params)`` on every such event of this session; returns the function that ends it.
+        """Run ``handler(params)`` at every such event of this session. Returns the function that ends it.
 
-        The handler runs inside the reader: it must not block. What it raises is logged.
+        The handler runs inside the reader, so it must not block. What it raises is logged.
         """
         self._handlers[method] = (*self._handlers.get(method, ()), handler)
 
         def stop() -> None:
-            self._handlers[method] = tuple(kept for kept in self._handlers.get(method, ()) if kept is not handler)
+            self._handlers[method] = tuple(kept for kept in self._handlers[method] if kept is not handler)
 
         return stop
 
@@ -353,130 +325,104 @@ class Session:
     async def expect(
         self, *methods: str, where: Callable[[dict[str, Any]], bool] | None = None, timeout: float = 10.0
     ) -> AsyncIterator[Expected]:
-        """Act in the body, then wait for an event that the action causes.
+        """Act in the block, then wait for an event that this causes.
 
-        ::
+        It listens before the block runs, so an event that comes at once is not missed::
 
             async with session.expect("Page.loadEventFired") as got:
                 await session.call("Page.reload")
             got.params
 
-        It listens before the body runs, so that an event that comes early is not missed.
-
         Args:
-            methods: the first event among these counts.
+            methods: the first event of any of these counts.
             where: a test of its params; what the test raises is raised here.
-            timeout: seconds of waiting after the body.
+            timeout: seconds to wait after the block.
 
         Raises:
-            CallTimeout: no such event came.
+            CallTimeout: no such event came in time.
             TabClosed, TabCrashed, ConnectionLost: none can come any more.
         """
         got = Expected()
         label = " or ".join(methods)
-        number, future = self._wait(label)
+        with self._waiting(label) as (_, future), contextlib.ExitStack() as stack:
 
-        def listener(method: str) -> Handler:
-            def offer(params: dict[str, Any]) -> None:
+            def offer(method: str, params: dict[str, Any]) -> None:
                 try:
                     if where is None or where(params):
                         _settle(future, {"method": method, "params": params})
                 except Exception as exc:
                     _settle(future, exc)
 
-            return offer
-
-        stops = [self.on(method, listener(method)) for method in methods]
-        try:
+            for method in methods:
+                stack.callback(self.on(method, functools.partial(offer, method)))
             yield got
-            timer = self.connection._loop.call_later(timeout, _expire, future, label, timeout)
-            try:
-                outcome = await future
-            finally:
-                timer.cancel()
-        finally:
-            self.connection._waits.pop(number, None)
-            for stop in stops:
-                stop()
-        if isinstance(outcome, BaseException):
-            raise outcome
-        got.method, got.params = outcome["method"], outcome["params"]
+            vars(got).update(await _outcome(future, label, timeout))
 
-    def _wait(self, label: str) -> tuple[int, asyncio.Future[Outcome]]:
+    @contextlib.contextmanager
+    def _waiting(self, label: str) -> Iterator[tuple[int, asyncio.Future[Outcome]]]:
+        """A number and a future in the one map of waits, which ends with the answer, the session or the socket."""
         if self.lost is not None:
-            raise _again(self.lost)
+            raise _another(self.lost)
         connection = self.connection
         connection._last_id = number = connection._last_id % LARGEST_ID + 1
         future: asyncio.Future[Outcome] = connection._loop.create_future()
         connection._waits[number] = (self, label, future)
-        return number, future
+        try:
+            yield number, future
+        finally:
+            del connection._waits[number]
 
-    def _event(self, method: str, params: dict[str, Any]) -> None:
+    def _hear(self, method: str, params: dict[str, Any]) -> None:
         for handler in self._handlers.get(method, ()):
             try:
                 handler(params)
-            except (Exception, asyncio.CancelledError):  # a handler that looks into a cancelled future raises the latter
+            except (Exception, asyncio.CancelledError):  # the latter from looking into a cancelled future
                 log.exception("a handler of %s failed", method)
 
 
 class Expected:
-    """The event that :meth:`Session.expect` waited for; filled in after the block.
+    """The event that :meth:`Session.expect` waited for, filled in after the block.
 
     Attributes:
         method: which one it was.
         params: what it said.
     """
 
-    method: str = ""
+    method: str
     params: dict[str, Any]
 
 
-_WHAT_TO_CLICK = (
-    "Chrome is asking whether to allow remote debugging: bring its window to the front and click Allow in that dialog"
-)
-
-_encoder = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
+_encode = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
 def _encoded(message: dict[str, Any]) -> str:
     try:
-        text = _encoder.encode(message)
+        text = _encode(message)
     except (TypeError, ValueError) as exc:
         raise Misuse(f"{message['method']}: these parameters can not be sent: {exc}") from exc
-    if len(text) > LARGEST_MESSAGE:  # characters are bytes here: all is ASCII
-        raise Misuse(f"{message['method']}: {len(text)} bytes are more than Chrome accepts in one message (100 MiB)")
+    if len(text) > LARGEST_MESSAGE:  # all of it is ASCII: characters are bytes
+        raise Misuse(f"{message['method']}: {len(text)} bytes are more than Chrome takes in one message (100 MiB)")
     return text
 
 
-def _outcome(message: dict[str, Any], session: Session, method: str) -> Outcome:
-    error = message.get("error")
-    if error is None:
-        return message.get("result") or {}
-    code = error.get("code", 0)
-    if code == SESSION_GONE and session.session_id is not None:
-        session.connection._drop(session.session_id)
-        return TabClosed(session.target_id)
-    return ProtocolError(method, code, error.get("message", ""), error.get("data"))
+async def _outcome(future: asyncio.Future[Outcome], label: str, seconds: float) -> dict[str, Any]:
+    timer = future.get_loop().call_later(seconds, _settle, future, errors.CallTimeout(label, seconds))
+    try:
+        outcome = await future
+    finally:
+        timer.cancel()
+    if isinstance(outcome, BaseException):
+        raise outcome
+    return outcome
 
 
 def _settle(future: asyncio.Future[Outcome], outcome: Outcome) -> None:
-    # Failures travel as results: an exception set on a future whose waiter was just cancelled would be reported
-    # by asyncio as never retrieved.
+    # Failures travel as results: asyncio would report an exception that was set for a waiter cancelled just then as
+    # "never retrieved".
     if not future.done():
         future.set_result(outcome)
 
 
-def _expire(future: asyncio.Future[Outcome], method: str, seconds: float) -> None:
-    _settle(future, CallTimeout(method, seconds))
-
-
-def _again(lost: CastleError) -> CastleError:
-    # Every waiter gets an exception of its own: a shared one would collect all their tracebacks.
+def _another(lost: CastleError) -> CastleError:
+    # One for each waiter: an exception raised in several tasks collects the tracebacks of all.
     return type(lost)(*lost.args)
-
-
-def _tell(listener: Callable[[], None]) -> None:
-    try:
-        listener()
-    except Exception:
-        log.exception("on_waiting failed")

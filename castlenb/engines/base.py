@@ -17,11 +17,10 @@ Part = Literal[
     "scope",  # where result headings may stand at all
     "area",  # the results area: content in it that yields no result is drift
     "row",  # one result's box, where the engine marks it; empty where only structure tells
-    "heading",  # a result's title; several hooks are tried one after the other, the first that yields rows wins
+    "heading",  # a result's title
     "snippet",  # the text under the title
     "cite",  # the address as the page shows it
     "furniture",  # regions in which nothing is a result
-    "anchor",  # links of layouts that mark no headings
     "nothing",  # where the engine says that nothing was found
     "aside",  # what stands in a "nothing" region without saying so
     "answer",  # the AI answer's container: nothing in it is a result

@@ -45,6 +45,8 @@ HOOKS = (
     Hook("area", "#rso", "id", "high", PAGES, ("2019-01", "2026-09")),
     Hook("area", "#search", "id", "high", PAGES, ("2019-01", "2026-09")),
     Hook("heading", "h3", "structure", "high", PAGES, ("2019-01", "2026-09")),
+    # Phones get no <h3>: the title is a heading by role, inside the header box that wide layouts have too.
+    Hook("heading", "[data-snhf] [role=heading]", "attribute", "high", PAGES, ("2022-06", "2023-06")),
     Hook("snippet", '[data-sncf="1"]', "attribute", "high", PAGES, ("2022-06", "2026-09")),
     Hook("snippet", '[data-sncf~="1"]', "attribute", "medium", PAGES, ("2022-06", "2026-09")),
     Hook("cite", "cite", "structure", "high", PAGES, ("2019-01", "2026-09")),
@@ -82,7 +84,7 @@ LINKS = (
 
 NEVER = (
     # Exact paths: /search/howsearchworks/ is a page like any other.
-    rf"^{OWN}/(?:search|url|aclk|imgres|preferences|advanced_search|setprefs|webhp|ml)$",
+    rf"^{OWN}/(?:search|url|aclk|imgres)$",
     rf"^{OWN}/(?:sorry|httpservice|async)/",
     r"^(?:www\.)?googleadservices\.com/",
 )

@@ -90,15 +90,15 @@ class FakeWeb:
         """The requests for results pages, of one query or of all."""
         return [each for each in self.requests if each.path == "/search" and query in (None, each.query.get("q"))]
 
-    def truth(self, request: Request, *, timeout: float = 2.0) -> dict[str, float]:
-        """When each part of a page was there, on the page's own clock (ms); the last instant of parts that come twice.
+    def parts(self, request: Request, *, timeout: float = 2.0) -> list[tuple[str, float]]:
+        """When each part of a page was there: ``[("head", 93.1), ("results", 478.2), …]``, ms on the page's own clock.
 
         A page reports at its end and when it is left; this waits for that, and is empty if it does not.
         """
         end = time.monotonic() + timeout
-        while not request.truth and time.monotonic() < end:
+        while not request.parts and time.monotonic() < end:
             time.sleep(0.005)
-        return dict(request.truth)
+        return list(request.parts)
 
     def start(self) -> None:
         """Start server and Chromium.

@@ -59,7 +59,7 @@ class Request:
         headers: names in lower case.
         port: the client's, by which connections can be told apart.
         scenario: name of what was played.
-        truth: ``[(part, ms), …]``, when each part of the page was there, on its own clock; filled in once the page has
+        parts: ``[(part, ms), …]``, when each part of the page was there, on its own clock; filled in once the page has
             reported, at its end and when it is left.
     """
 
@@ -74,7 +74,7 @@ class Request:
     body: str
     port: int
     scenario: str
-    truth: list[tuple[str, float]] = field(default_factory=list, compare=False)
+    parts: list[tuple[str, float]] = field(default_factory=list, compare=False)
 
     @property
     def url(self) -> str:
@@ -327,8 +327,8 @@ class Server:
         page = int(parse_qs(query)["page"][0])
         marks = [(str(part), float(ms)) for part, ms in json.loads(body)]
         for request in reversed(self.requests):
-            if request.id == page and len(marks) > len(request.truth):
-                request.truth[:] = marks
+            if request.id == page and len(marks) > len(request.parts):
+                request.parts[:] = marks
 
 
 _log = logging.getLogger("castlenb.lab")

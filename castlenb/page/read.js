@@ -39,14 +39,10 @@
   const AREA = list("area");
   const CITE = list("cite");
   const FURNITURE = [list("furniture"), list("answer")].filter(Boolean).join(", ");
-  const HEADINGS = parts.heading.map((css) => scoped(css));
-  const TITLES = parts.heading.join(", ");
+  const TITLES = list("heading");
+  const HEADINGS = parts.scope.length ? `:is(${list("scope")}) :is(${TITLES})` : TITLES;
   const OWN = new RegExp(links.own);
   const NEVER = links.never.map((pattern) => new RegExp(pattern));
-
-  function scoped(css) {
-    return parts.scope.length ? css.split(",").map((one) => `:is(${list("scope")}) ${one}`).join(", ") : css;
-  }
 
   // ---- text -------------------------------------------------------------------------------------------------------
   // By a walk over text nodes, not by innerText: that needs layout, and a background tab may have none.
@@ -178,7 +174,7 @@
     return found.filter((each) => !each.fold || folds.get(each.fold) > Math.max(1, open));
   }
 
-  const candidates = () => HEADINGS.reduce((sum, css) => sum + all(css).length, 0);
+  const candidates = () => all(HEADINGS).length;
 
   function headed() {
     const areas = [...all(AREA)];
@@ -191,15 +187,12 @@
       }
       return found;
     }
-    for (const css of HEADINGS) {
-      const found = [];
-      for (const heading of all(css)) {
-        const anchor = linkOf(heading);
-        if (anchor && !inFurniture(heading, areas)) found.push({ heading, anchor });
-      }
-      if (found.length) return found;
+    const found = [];
+    for (const heading of all(HEADINGS)) {
+      const anchor = linkOf(heading);
+      if (anchor && !inFurniture(heading, areas)) found.push({ heading, anchor });
     }
-    return [];
+    return found;
   }
 
   // The lines of a row that are neither its header nor furniture, and the box they were found in: from the header up

@@ -29,6 +29,14 @@ class Onlooker:
 
         return [target for target in self._with(ask) if target["type"] == "page"]
 
+    def open(self, url: str) -> str:
+        """A tab in front, as a person opens one; returns its target id."""
+
+        async def create(connection: Connection) -> str:
+            return str((await connection.root.call("Target.createTarget", {"url": url}))["targetId"])
+
+        return self._with(create)
+
     def close(self, target_id: str) -> None:
         async def close(connection: Connection) -> None:
             await connection.root.call("Target.closeTarget", {"targetId": target_id})
