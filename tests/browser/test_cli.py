@@ -1,0 +1,113 @@
+"""The commands, as a stranger would run them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import castlenb as cn
+from castlenb import cli
+
+
+def castlenb(*args: str, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "castlenb.cli", *args], capture_output=True, text=True, timeout=60, env={**os.environ, **env}
+    )
+
+
+def test_search_prints_a_list(lab: cn.Lab) -> None:
+    done = castlenb("search", "pour", "over", "coffee", BU_CDP_HTTP=lab.web.target)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "pour over coffee" in done.stdout
+    assert " 1. " in done.stdout
+    assert "10. " in done.stdout
+
+
+def test_search_prints_json(lab: cn.Lab, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["search", "-n", "3", "--json", "--recency", "week", "--target", lab.web.target, "a", "b"]) == 0
+    page = json.loads(capsys.readouterr().out)
+    assert (page["query"], page["page_state"], [row["rank"] for row in page["results"]]) == ("a b", "results", [1, 2, 3])
+    assert page["timings"]["call_total_ms"] > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["search", "-n", "99", "coffee"], 2, "from 1 to 20"),
+        (["search", "--target", "127.0.0.1:1", "coffee"], 1, "127.0.0.1:1"),
+        (["search", "--target", "nonsense here", "coffee"], 1, "host:port"),
+        (["read", "--engine", "altavista", "x"], 2, "invalid choice"),
+        ([], 2, "COMMAND"),
+    ],
+)
+def test_bad_use_says_what_is_wrong(arguments: list[str], code: int, said: str) -> None:
+    done = castlenb(*arguments, BU_CDP_HTTP="127.0.0.1:1")
+    assert done.returncode == code
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_refusal_says_what_to_do(lab: cn.Lab, capsys: pytest.CaptureFixture[str]) -> None:
+    lab.play("sorry")
+    assert cli.main(["search", "--target", lab.web.target, "coffee"]) == 1
+    said = capsys.readouterr().err
+    assert "open https://www.google.com/search?q=coffee" in said
+
+
+def test_doctor_says_who_decided(lab: cn.Lab, tmp_path: Path) -> None:
+    well = castlenb("doctor", BU_CDP_HTTP=lab.web.target)
+    assert well.returncode == 0
+    assert f"http://{lab.web.target}" in well.stdout
+    assert "BU_CDP_HTTP" in well.stdout
+    assert "Chrome/" in well.stdout
+
+    ill = castlenb("doctor", "--target", "127.0.0.1:1")
+    assert ill.returncode == 1
+    assert "the target argument" in ill.stdout
+    assert "reachable   no" in ill.stdout
+
+    stored = tmp_path / ".pi/agent/browser-target.json"
+    stored.parent.mkdir(parents=True)
+    stored.write_text('{"somewhere": 1}')
+    confused = castlenb("doctor", HOME=str(tmp_path), BU_CDP_HTTP="")
+    assert confused.returncode == 1
+    assert "browser-target.json" in confused.stdout
+    assert "'somewhere'" in confused.stdout
+
+
+def test_doctor_shows_no_token() -> None:
+    ill = castlenb("doctor", "--target", "ws://127.0.0.1:1/devtools/browser/x?token=sesame")
+    assert ill.returncode == 1
+    assert "sesame" not in ill.stdout + ill.stderr
+
+
+def test_the_lab_serves_others_until_it_is_interrupted() -> None:
+    lab = subprocess.Popen(
+        [sys.executable, "-m", "castlenb.cli", "lab", "--scenario", "instant"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert lab.stdout is not None
+        said = ""
+        while "Ctrl-C" not in said:
+            line = lab.stdout.readline()
+            assert line, said
+            said += line
+        target = said.split("BU_CDP_HTTP=")[1].split()[0]
+        assert "10. " in castlenb("search", "tea", BU_CDP_HTTP=target).stdout
+        lab.send_signal(signal.SIGINT)
+        _, errors = lab.communicate(timeout=20)
+        assert (lab.returncode, errors) == (130, "")
+    finally:
+        lab.kill()
+        lab.wait()
+
+
+def test_the_demo_runs() -> None:
+    done = castlenb("demo")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "parse_ready_ms" in done.stdout
+    assert "10. " in done.stdout
