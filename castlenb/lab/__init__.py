@@ -75,7 +75,8 @@ class FakeWeb:
     def play(self, what: str | Scenario, *, engine: str | None = None, query: str | None = None) -> None:
         """From now on play ``what``: everywhere, for one engine, for one query, or for one query at one engine.
 
-        The narrower choice wins, and a query is narrower than an engine.
+        The narrower choice wins, and a query is narrower than an engine. Playing something everywhere forgets all
+        narrower choices made before.
 
         Raises:
             LabError: there is no such scenario, or no such engine.
@@ -84,7 +85,9 @@ class FakeWeb:
             scenario(what, engine)
         if engine is not None and engine not in (known := [each.name for each in self._engines]):
             raise LabError(f"the lab does not play {engine!r}; it plays {', '.join(known)}")
-        self._playing[engine, query] = what
+        # A new dict each time: the server's thread may be reading the old one.
+        everywhere = engine is None and query is None
+        self._playing = {**({} if everywhere else self._playing), (engine, query): what}
 
     def searches(self, query: str | None = None) -> list[Request]:
         """The requests for results pages, of one query or of all."""

@@ -96,7 +96,7 @@ class Chromium:
             self.kill()
             if not (keep_profile and self.profile.is_absolute() and self.profile.is_dir()):
                 self._remove_profile()
-                self.profile = Path(tempfile.mkdtemp(prefix="castlenb-lab-"))
+                self.profile = _new_profile()
             with contextlib.suppress(FileNotFoundError):
                 (self.profile / "DevToolsActivePort").unlink()
             try:
@@ -209,9 +209,12 @@ class Chromium:
                     return int(lines[0])
             return None
         said = self._stderr.read_bytes()[self._heard :]
-        if b"Cannot start http server for devtools" in said:
+        if f"DevTools listening on ws://127.0.0.1:{self.port}/".encode() in said:
+            return self.port
+        # Where the port is taken it may listen on [::1] instead.
+        if b"DevTools listening on" in said or b"Cannot start http server for devtools" in said:
             raise LabError(f"port {self.port} is taken:\n{self.last_words()}")
-        return self.port if f"DevTools listening on ws://127.0.0.1:{self.port}/".encode() in said else None
+        return None
 
     def _reap(self) -> None:
         process, self._process = self._process, None
@@ -257,6 +260,13 @@ def find_chromium() -> str:
     )
 
 
+# Settings that no switch reaches. On a name that does not resolve, Chromium asks two name servers for google.com, past
+# all resolver rules (seen in the net log of Chromium 156); where the system's name server is a known one, it tries the
+# same one's HTTPS service.
+_SETTINGS = {
+    "Default/Preferences": '{"alternate_error_pages": {"enabled": false}}',
+    "Local State": '{"dns_over_https": {"mode": "off"}}',
+}
 _SWITCHES = (
     "--headless",
     "--disable-gpu",
@@ -293,6 +303,14 @@ _started: weakref.WeakSet[Chromium] = weakref.WeakSet()
 def _stop_all() -> None:
     for chromium in list(_started):
         chromium.stop()
+
+
+def _new_profile() -> Path:
+    profile = Path(tempfile.mkdtemp(prefix="castlenb-lab-"))
+    for name, text in _SETTINGS.items():
+        (profile / name).parent.mkdir(exist_ok=True)
+        (profile / name).write_text(text)
+    return profile
 
 
 def _usual_places() -> list[str]:

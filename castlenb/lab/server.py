@@ -133,16 +133,20 @@ class Reply:
         from tornado.httputil import HTTPHeaders, ResponseStartLine
 
         lines = HTTPHeaders()
-        for name, value in (("Content-Type", "text/html; charset=UTF-8"), ("Cache-Control", "no-store"), *headers):
+        for name, value in (
+            ("Content-Type", "text/html; charset=UTF-8"),
+            ("Cache-Control", "private, max-age=0"),
+            *headers,
+        ):
             lines.add(name, value)
         self.begun = True
         await self._sent(
             self._connection.write_headers(ResponseStartLine("", status, _REASONS.get(status, "Lab")), lines, first)
         )
 
-    async def write(self, text: str) -> None:
+    async def write(self, part: bytes) -> None:
         """Send a part of the body at once."""
-        await self._sent(self._connection.write(text.encode()))
+        await self._sent(self._connection.write(part))
 
     def end(self) -> None:
         """Say that the body is complete."""
@@ -297,10 +301,11 @@ class Server:
         except Exception:
             self.errors.append(traceback.format_exc())
             _log.exception("the lab could not answer %s", incoming.uri)
+            if reply.begun:
+                reply.reset()
+                return
             with contextlib.suppress(Gone):
-                if not reply.begun:
-                    await reply.send(500, "<!doctype html><title>500</title>The lab failed; see its errors.")
-            reply.reset()
+                await reply.send(500, "<!doctype html><title>500</title>The lab failed; see its errors.")
 
     def _read(self, incoming: HTTPServerRequest, at: float, engine: Engine | None) -> tuple[Request, Scenario | None]:
         query = dict(parse_qsl(incoming.query, keep_blank_values=True))

@@ -107,8 +107,11 @@ def test_killed_and_started_again_on_the_same_port(scratch: Path) -> None:
 @linux_only
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_it_does_not_outlive_python(scratch: Path, number: signal.Signals) -> None:
-    code = "import time; from castlenb.lab.chromium import Chromium; c = Chromium(); c.start(); print(c.profile, flush=True); time.sleep(60)"
-    python = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    code = "import time; from castlenb.lab.chromium import Chromium; c = Chromium(); c.start(); "
+    code += "print(c.profile, flush=True); time.sleep(60)"
+    python = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
     assert python.stdout is not None
     with python.stdout:
         profile = python.stdout.readline().strip()
@@ -208,7 +211,7 @@ def test_nothing_leaves_the_machine(tmp_path: Path) -> None:
     """Chromium's own record of its sockets: every one of them on loopback, though pages and idle services would."""
     log = tmp_path / "net.json"
     with FakeWeb("2026-08-04", args=[f"--log-net-log={log}"]) as web:
-        for url in ("https://www.google.com/search?q=x", "https://outside.example/", "http://192.0.2.1:9/"):
+        for url in ("https://www.google.com/search?q=x", "https://outside.example/", "http://203.0.113.1:9/"):
             open_tab(web.chromium, url)
         assert eventually(lambda: bool(web.searches() and web.parts(web.searches()[0])))
         time.sleep(1.0)
@@ -222,7 +225,7 @@ def test_nothing_leaves_the_machine(tmp_path: Path) -> None:
             seen[kind].add(params["address"].rpartition(":")[0])
         elif kind == "UDP_BYTES_SENT":
             seen[kind].add("somewhere")
-    assert seen["TCP_CONNECT_ATTEMPT"] - {"192.0.2.1"} == {"127.0.0.1"}
+    assert seen["TCP_CONNECT_ATTEMPT"] == {"127.0.0.1"}
     assert seen["UDP_BYTES_SENT"] == set()
 
 

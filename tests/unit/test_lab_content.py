@@ -1,0 +1,129 @@
+"""What the lab's pages are made of: the same every time, and awkward on purpose."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from urllib.parse import urlsplit
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from castlenb.errors import LabError
+from castlenb.lab import FakeWeb, Scenario, names, register, scenario
+from castlenb.lab.content import WINDOWS, _result, prose, questions, results
+
+
+@settings(deadline=None)
+@given(st.text(min_size=1), st.integers(1, 50))
+def test_the_same_words_and_rank_give_the_same_result(query: str, first: int) -> None:
+    once = results(query, first, 3)
+    _result.cache_clear()
+    assert once == results(query, first, 5)[:3]
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.text(min_size=1))
+def test_every_address_can_not_exist_and_none_comes_twice(query: str) -> None:
+    urls = [result.url for result in results(query, 1, 47)]
+    assert len(set(urls)) == 47
+    for url in map(urlsplit, urls):
+        assert url.scheme == "https"
+        assert url.hostname is not None
+        assert url.hostname.endswith(".example")
+        assert url.geturl().isascii()
+
+
+def test_results_vary_with_the_words() -> None:
+    assert [result.title for result in results("a", 1, 10)] != [result.title for result in results("b", 1, 10)]
+    hosts = [[urlsplit(result.url).hostname for result in results(query, 1, 10)] for query in ("a", "b")]
+    assert hosts[0] != hosts[1]
+
+
+def test_a_page_holds_what_has_to_be_escaped() -> None:
+    text = " ".join(f"{result.title} {result.snippet}" for result in results("tea", 1, 20))
+    for awkward in ("&", "<", ">", '"', "'", "$", "🧭", "ד", "د"):
+        assert awkward in text, awkward
+    assert any(result.title.count("$") == 2 for result in results("tea", 1, 20))
+
+
+def test_some_rows_show_no_host() -> None:
+    shown = [result.shown[0] for result in results("tea", 1, 10)]
+    assert sum("example" not in text for text in shown) == 1
+
+
+@pytest.mark.parametrize("hours", WINDOWS.values())
+def test_results_of_a_window_are_younger_than_it(hours: int) -> None:
+    for result in results("news", 1, 40, within_hours=hours):
+        assert result.age is not None
+        assert timedelta(0) < result.age < timedelta(hours=hours)
+
+
+@pytest.mark.parametrize(
+    ("age", "written"),
+    [
+        (timedelta(minutes=5), "1 hour ago"),
+        (timedelta(hours=5.5), "5 hours ago"),
+        (timedelta(hours=30), "1 day ago"),
+        (timedelta(days=6), "6 days ago"),
+        (timedelta(days=8), "Jul 27, 2026"),
+    ],
+)
+def test_dates_are_written_as_engines_do(age: timedelta, written: str) -> None:
+    now = datetime(2026, 8, 4, 12, tzinfo=UTC)
+    assert replace(results("tea", 1, 1)[0], age=age).dated(now) == written
+    assert replace(results("tea", 1, 1)[0], age=None).dated(now) == ""
+
+
+@settings(deadline=None)
+@given(st.text(min_size=1, max_size=40), st.integers(1, 2000), st.integers(0, 500))
+def test_prose_grows_and_keeps_what_it_had(query: str, chars: int, more: int) -> None:
+    assert len(prose(query, chars)) == chars
+    assert prose(query, chars + more)[: chars - 1] == prose(query, chars)[: chars - 1]
+
+
+def test_questions_are_about_the_words() -> None:
+    assert all("{braces}" in question for question in questions("{braces}", 4))
+
+
+def test_scenarios_are_found_by_name() -> None:
+    assert scenario("2026-08-04").name == "2026-08-04"
+    assert len(names()) == len(set(names())) > 25
+    assert all(scenario(name).about for name in names())
+    with pytest.raises(LabError, match=r"no scenario 'nope'; there are: 2026-08-04, instant,"):
+        scenario("nope")
+
+
+def test_an_engine_can_have_its_own_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["castlenb.lab.scenario"], "_registry", {})
+    register(Scenario("common", "For all."))
+    register(Scenario("common", "For one."), engine="one")
+    assert scenario("common", "one").about == "For one."
+    assert scenario("common", "other").about == scenario("common").about == "For all."
+    assert names() == ["common"]
+
+
+def test_what_is_played_is_checked_when_it_is_said() -> None:
+    web = FakeWeb()
+    with pytest.raises(LabError, match="no scenario"):
+        web.play("nope")
+    with pytest.raises(LabError, match="does not play 'altavista'; it plays google"):
+        web.play("instant", engine="altavista")
+    with pytest.raises(LabError, match="no scenario"):
+        FakeWeb("nope")
+
+
+def test_importing_the_lab_loads_no_server() -> None:
+    code = "import sys, castlenb.lab; print([name for name in ('tornado', 'trustme') if name in sys.modules])"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said.strip() == "[]"
+
+
+@pytest.mark.parametrize("missing", ["tornado", "trustme"])
+def test_without_its_libraries_the_lab_says_what_to_install(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == missing]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(LabError, match=rf'needs {missing}.*: pip install "castlenb\[lab\]"'), FakeWeb():
+        pass
