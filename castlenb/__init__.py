@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from . import bridge, captures, lab, serp
+from . import bridge, captures, lab, serp, several
 from .browser import Browser, BrowserLike
 from .errors import (
     CallTimeout,
@@ -43,6 +43,7 @@ from .errors import (
     UnparseableError,
 )
 from .serp import SearchPage
+from .several import Comparison, Searches
 from .target import TargetLike, resolve_target
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ __version__ = "0.1.0"
 captures.provide_throwaway(lab.throwaway)
 
 search = bridge.plain(serp.search)
+searches = bridge.plain(several.searches)
+compare = bridge.plain(several.compare)
 read = bridge.plain(captures.read)
 
 
@@ -140,6 +143,7 @@ __all__ = [
     "CallTimeout",
     "CaptureError",
     "CastleError",
+    "Comparison",
     "ConnectionLost",
     "EndpointError",
     "EndpointRefused",
@@ -156,6 +160,7 @@ __all__ = [
     "SearchError",
     "SearchPage",
     "SearchTimeout",
+    "Searches",
     "SessionLost",
     "SuspectedBlockError",
     "TabClosed",
@@ -164,8 +169,10 @@ __all__ = [
     "UnparseableError",
     "__version__",
     "aio",
+    "compare",
     "connect",
     "read",
     "replay",
     "search",
+    "searches",
 ]

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
-from . import bridge, captures, serp
+from . import bridge, captures, serp, several
 from .browser import Browser, BrowserLike
 from .target import TargetLike, resolve_target
 
 search = bridge.marshalled(serp.search)
+searches = bridge.marshalled(several.searches)
+compare = bridge.marshalled(several.compare)
 read = bridge.marshalled(captures.read)
 
 
@@ -32,4 +34,4 @@ async def connect(target: TargetLike = None, *, max_visits: int = 2) -> AsyncIte
         yield browser
 
 
-__all__ = ["connect", "read", "replay", "search"]
+__all__ = ["compare", "connect", "read", "replay", "search", "searches"]

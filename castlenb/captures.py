@@ -114,13 +114,11 @@ async def replaying(
         LabError: no throwaway Chromium could be started.
     """
     whose = engine_named(engine) if engine else _recognised(html, url)
-    async with _chrome(browser) as house:
-        errand = Errand(whose, "", house)
+    async with _chrome(browser) as house, house.slot():
         guard = _Interception()
-        async with open_visitor(errand, deadline_s=READ_S, prepare=lambda tab: guard.stand(tab, html, whose, url)) as (
-            visitor,
-            _,
-        ):
+        async with open_visitor(
+            Errand(whose, "", house), deadline_s=READ_S, prepare=lambda tab: guard.stand(tab, html, whose, url)
+        ) as visitor:
             assert guard.url is not None
             yield Replay(visitor, whose, guard.url, house)
 

@@ -111,6 +111,41 @@ class SearchPage:
         }
 
 
+@dataclass(frozen=True)
+class Asked:
+    """A search's own arguments, checked; see :func:`search`.
+
+    Raises:
+        ValueError: one is out of its range. Nothing has been dialled by then.
+    """
+
+    query: str
+    engine: Engine
+    num_results: int = 10
+    recency: str | None = None
+    hl: str = "en"
+    gl: str | None = None
+    visibility: str = "emulated"
+    deadline_s: float = 20.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.query, str) or not self.query.strip():
+            raise ValueError("query is empty: give the words to search for")
+        if not isinstance(self.num_results, int) or not 1 <= self.num_results <= MAX_RESULTS:
+            raise ValueError(f"num_results has to be a whole number from 1 to {MAX_RESULTS}, not {self.num_results!r}")
+        if self.recency is not None and self.recency not in RECENCIES:
+            raise ValueError(f"recency has to be one of {', '.join(RECENCIES)} or None, not {self.recency!r}")
+        if self.visibility not in VISIBILITIES:
+            raise ValueError(f"visibility has to be one of {', '.join(VISIBILITIES)}, not {self.visibility!r}")
+        if not self.deadline_s > 0:
+            raise ValueError(f"deadline_s has to be more than 0 seconds, not {self.deadline_s!r}")
+        self.url(0)  # an engine that can not do what is asked says so here
+
+    def url(self, start: int) -> str:
+        """The address of the page of results that begins after ``start`` of them."""
+        return self.engine.search_url(self.query, start=start, recency=self.recency, hl=self.hl, gl=self.gl)
+
+
 async def search(
     query: str,
     *,
@@ -153,25 +188,30 @@ async def search(
         TabClosed, TabCrashed, ConnectionLost: it went away meanwhile.
         ValueError: an argument is out of its range.
     """
-    called = time.perf_counter()
-    asked = _Asked(query, engine_named(engine), num_results, recency, hl, gl)
-    _check(asked, visibility, deadline_s)
+    asked = Asked(query, engine_named(engine), num_results, recency, hl, gl, visibility, deadline_s)
     house = browser_for(browser)
-    errand = Errand(asked.engine, query, house)
+    called = time.perf_counter()
+    async with house.slot() as queued_ms:
+        return await searched(asked, house, queued_ms=queued_ms, called=called)
+
+
+async def searched(asked: Asked, house: Browser, *, queued_ms: float, called: float) -> SearchPage:
+    """One search in a slot that the caller holds; ``called`` is when the caller was (``time.perf_counter``)."""
     visits: list[Visit] = []
-    async with open_visitor(errand, visibility=visibility, deadline_s=deadline_s) as (visitor, queued_ms):
+    errand = Errand(asked.engine, asked.query, house)
+    async with open_visitor(errand, visibility=asked.visibility, deadline_s=asked.deadline_s) as visitor:
         try:
-            while (start := len(visits) * asked.engine.page_size) < num_results:
-                wanted = min(asked.engine.page_size, num_results - start)
+            while (start := len(visits) * asked.engine.page_size) < asked.num_results:
+                wanted = min(asked.engine.page_size, asked.num_results - start)
                 visits.append(await visitor.go(asked.url(start), Rule(results=wanted)))
                 if visits[-1].reading["page_state"] != "results":
                     break
         except SearchTimeout as late:
             if isinstance(late.page, Visit):
                 visits.append(late.page)
-            late.page = page_from(visits, asked.engine, query, house, num_results) if visits else None
+            late.page = page_from(visits, asked.engine, asked.query, house, asked.num_results) if visits else None
             raise
-    page = page_from(visits, asked.engine, query, house, num_results)
+    page = page_from(visits, asked.engine, asked.query, house, asked.num_results)
     total_ms = (time.perf_counter() - called) * 1000
     page = replace(page, timings={**page.timings, "queued_ms": round(queued_ms, 1), "call_total_ms": round(total_ms, 1)})
     raise_for_state(page)
@@ -221,41 +261,15 @@ def raise_for_state(page: SearchPage) -> None:
             raise SearchError(*where, page=page) from Misuse(f"a reader returned the page state {other!r}")
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """A search's own arguments."""
-
-    query: str
-    engine: Engine
-    num_results: int
-    recency: str | None
-    hl: str
-    gl: str | None
-
-    def url(self, start: int) -> str:
-        return self.engine.search_url(self.query, start=start, recency=self.recency, hl=self.hl, gl=self.gl)
-
-
-def _check(asked: _Asked, visibility: str, deadline_s: float) -> None:
-    """Bad arguments are said before a tab is opened."""
-    if not isinstance(asked.query, str) or not asked.query.strip():
-        raise ValueError("query is empty: give the words to search for")
-    if not isinstance(asked.num_results, int) or not 1 <= asked.num_results <= MAX_RESULTS:
-        raise ValueError(f"num_results has to be a whole number from 1 to {MAX_RESULTS}, not {asked.num_results!r}")
-    if asked.recency is not None and asked.recency not in RECENCIES:
-        raise ValueError(f"recency has to be one of {', '.join(RECENCIES)} or None, not {asked.recency!r}")
-    if visibility not in VISIBILITIES:
-        raise ValueError(f"visibility has to be one of {', '.join(VISIBILITIES)}, not {visibility!r}")
-    if not deadline_s > 0:
-        raise ValueError(f"deadline_s has to be more than 0 seconds, not {deadline_s!r}")
-
-
 def _ranked(pages: Sequence[Sequence[Mapping[str, Any]]], most: int | None) -> list[dict[str, Any]]:
-    """One list over all pages, each target once, numbered from 1."""
-    seen: dict[str, dict[str, Any]] = {}
+    """One list over all pages, each row once, numbered from 1.
+
+    The title is part of what tells rows apart: pages whose addresses were blanked list ten rows, not one.
+    """
+    seen: dict[tuple[str, str], dict[str, Any]] = {}
     for rows in pages:
         for row in rows:
-            seen.setdefault(row["url"] or row["link"], {name: row.get(name) for name in COLUMNS})
+            seen.setdefault((row["url"] or row["link"], row["title"]), {name: row.get(name) for name in COLUMNS})
     return [{**row, "rank": rank} for rank, row in enumerate(list(seen.values())[:most], start=1)]
 
 

@@ -238,19 +238,19 @@ async def open_visitor(
     visibility: str = "emulated",
     deadline_s: float = 20.0,
     prepare: Prepare | None = None,
-) -> AsyncIterator[tuple[Visitor, float]]:
-    """A tab of our own, ready for the errand's engine; yields it with the milliseconds spent in the queue.
+) -> AsyncIterator[Visitor]:
+    """A tab of our own, ready for the errand's engine. The caller holds a slot of the browser (``Browser.slot``).
 
-    The deadline starts once a slot is free, and covers connecting, opening the tab and all that is done with it.
-    ``prepare`` is awaited on the tab before it is sent anywhere.
+    The deadline covers connecting, opening the tab and all that is done with it. ``prepare`` is awaited on the tab
+    before it is sent anywhere.
 
     Raises:
         EndpointError: the Chrome can not be had.
         SearchTimeout: the deadline passed before the tab was ready.
     """
-    async with errand.browser.slot() as queued_ms, AsyncExitStack() as stack:
-        deadline = Deadline(deadline_s)
-        script = {"source": page.init_script(errand.engine.spec()), "worldName": page.WORLD}
+    deadline = Deadline(deadline_s)
+    script = {"source": page.init_script(errand.engine.spec()), "worldName": page.WORLD}
+    async with AsyncExitStack() as stack:
         try:
             deadline.at += await errand.browser.open(timeout_s=deadline_s)
             async with asyncio.timeout_at(deadline.at):
@@ -264,7 +264,7 @@ async def open_visitor(
                     await prepare(tab)
         except TimeoutError as late:
             raise timed_out(errand, deadline, "about:blank") from late
-        yield Visitor(tab, errand, deadline, visibility), queued_ms
+        yield Visitor(tab, errand, deadline, visibility)
 
 
 def timed_out(errand: Errand, deadline: Deadline, url: str, cut: Visit | None = None) -> SearchTimeout:

@@ -1,0 +1,273 @@
+"""Several searches as one: the same words on several engines, or several queries on one."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
+
+from .browser import Browser, BrowserLike, browser_for
+from .engines import engine as engine_named
+from .errors import CastleError, EndpointError, NeedsPerson
+from .serp import COLUMNS, Asked, SearchPage, searched
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+T = TypeVar("T")
+
+FAILURE_COLUMNS = ("engine", "query", "error", "message", "human_url", "retry_at")
+"""Columns of a failures frame: the error's class, its sentence, and what a person has to open, where it says so."""
+
+
+@dataclass(frozen=True, repr=False)
+class Searches:
+    """Several searches, those that failed beside those that did not.
+
+    Attributes:
+        pages: the pages, in the order in which they were asked for.
+        errors: the error of each search that failed, by engine and query.
+    """
+
+    pages: tuple[SearchPage, ...]
+    errors: Mapping[tuple[str, str], CastleError]
+
+    def __repr__(self) -> str:
+        parts = [f"{page.engine} {page.query!r}: {len(page)} results" for page in self.pages]
+        parts += [f"{engine} {query!r}: {type(error).__name__}" for (engine, query), error in self.errors.items()]
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+    @cached_property
+    def results(self) -> pd.DataFrame:
+        """All results in one frame: ``engine``, ``query``, and the columns of ``SearchPage.results``."""
+        import pandas as pd
+
+        columns = ["engine", "query", *COLUMNS]
+        kinds = {**dict.fromkeys(columns, "string"), "rank": "Int64"}
+        rows = [
+            {"engine": page.engine, "query": page.query, **record} for page in self.pages for record in page.records
+        ]
+        return pd.DataFrame(rows, columns=columns).astype(kinds)
+
+    @cached_property
+    def failures(self) -> pd.DataFrame:
+        """The searches that failed, one row each, with the columns :data:`FAILURE_COLUMNS`; empty where none did."""
+        import pandas as pd
+
+        rows = [
+            {
+                "engine": engine,
+                "query": query,
+                "error": type(error).__name__,
+                "message": str(error),
+                "human_url": error.human_url if isinstance(error, NeedsPerson) else None,
+                "retry_at": error.retry_at if isinstance(error, NeedsPerson) else None,
+            }
+            for (engine, query), error in self.errors.items()
+        ]
+        table = pd.DataFrame(rows, columns=list(FAILURE_COLUMNS))
+        strings = {name: "string" for name in FAILURE_COLUMNS if name != "retry_at"}
+        return table.astype({**strings, "retry_at": "datetime64[us, UTC]"})
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Searches):
+    """One query on several engines.
+
+    Attributes:
+        query: the words.
+        engines: the engines, in the order in which they were asked for.
+    """
+
+    query: str
+    engines: tuple[str, ...]
+
+    @cached_property
+    def targets(self) -> pd.DataFrame:
+        """One row a target, with its rank on each engine (Int64, missing where it is not among that engine's results).
+
+        Columns: ``target`` (host and path as compared, see :func:`compare`), ``url``, ``engines`` (how many list it),
+        then one column an engine that answered. Sorted by how many list it, then by the best rank.
+        """
+        import pandas as pd
+
+        rows: dict[str, dict[str, Any]] = {}
+        for page in self.pages:
+            for record in page.records:
+                if record["url"]:
+                    row = rows.setdefault(_target(record["url"]), {"url": record["url"]})
+                    row.setdefault(page.engine, record["rank"])
+        answered = [page.engine for page in self.pages]
+        table = pd.DataFrame(
+            [{"target": target, **row} for target, row in rows.items()], columns=["target", "url", *answered]
+        ).astype({"target": "string", "url": "string", **dict.fromkeys(answered, "Int64")})
+        table.insert(2, "engines", table[answered].notna().sum(axis=1).astype("Int64"))
+        table["_best"] = table[answered].min(axis=1)
+        table = table.sort_values(["engines", "_best"], ascending=[False, True], kind="stable").drop(columns="_best")
+        return table.reset_index(drop=True)
+
+    @cached_property
+    def agreement(self) -> pd.DataFrame:
+        """How far two engines agree, one row a pair that answered.
+
+        Columns: ``engine_a``, ``engine_b``; ``known_a``, ``known_b``: results whose target is known; ``shared``: targets
+        both list; ``jaccard``: shared over all, 0 to 1; ``rank_correlation``: Spearman's, over the shared ones, -1 to 1,
+        missing below three of them, where it says nothing.
+        """
+        import pandas as pd
+
+        rows = []
+        for a, b in combinations([page.engine for page in self.pages], 2):
+            both = self.targets[[a, b]].dropna().astype("float64")
+            known_a, known_b = int(self.targets[a].count()), int(self.targets[b].count())
+            together = known_a + known_b - len(both)
+            rows.append(
+                {
+                    "engine_a": a,
+                    "engine_b": b,
+                    "known_a": known_a,
+                    "known_b": known_b,
+                    "shared": len(both),
+                    "jaccard": len(both) / together if together else None,
+                    # Pearson's of the ranks among the shared ones, which is Spearman's.
+                    "rank_correlation": both[a].rank().corr(both[b].rank()) if len(both) > 2 else None,
+                }
+            )
+        kinds = {
+            **dict.fromkeys(("engine_a", "engine_b"), "string"),
+            **dict.fromkeys(("known_a", "known_b", "shared"), "Int64"),
+            **dict.fromkeys(("jaccard", "rank_correlation"), "Float64"),
+        }
+        return pd.DataFrame(rows, columns=list(kinds)).astype(kinds)
+
+
+async def compare(
+    query: str,
+    *,
+    engines: Sequence[str] = ("google", "bing", "brave", "duckduckgo"),
+    num_results: int = 10,
+    recency: str | None = None,
+    hl: str = "en",
+    gl: str | None = None,
+    visibility: str = "emulated",
+    deadline_s: float = 20.0,
+    browser: BrowserLike = None,
+) -> Comparison:
+    """One query on several engines, at the same time: a tab on each, in one place of the browser's queue.
+
+    An engine that fails is in ``errors`` and hides none of the others. Two results are the same target where host and
+    path agree, ``www.``, scheme, case of the host, trailing slash and fragment aside.
+
+    Args:
+        query: as typed into a search box.
+        engines: which, each once.
+        num_results, recency, hl, gl, visibility, deadline_s, browser: as for :func:`castlenb.search`, for each engine.
+
+    Raises:
+        EndpointError, TargetError: the Chrome can not be had.
+        ValueError: an argument is out of its range, or an engine can not do what is asked.
+    """
+    if not engines or len(set(engines)) < len(engines):
+        raise ValueError(f"engines has to name at least one engine, and each once, not {list(engines)!r}")
+    each_asked = [
+        Asked(query, engine_named(name), num_results, recency, hl, gl, visibility, deadline_s) for name in engines
+    ]
+    house = browser_for(browser)
+    called = time.perf_counter()
+    async with house.slot() as queued_ms:
+        await house.open()
+        outcomes = await _together(
+            _outcome(asked, house, queued_ms=queued_ms, called=called) for asked in each_asked
+        )
+    pages, errors = _sorted(each_asked, outcomes)
+    return Comparison(pages, errors, query, tuple(engines))
+
+
+async def searches(
+    queries: Iterable[str],
+    *,
+    engine: str = "google",
+    num_results: int = 10,
+    recency: str | None = None,
+    hl: str = "en",
+    gl: str | None = None,
+    visibility: str = "emulated",
+    deadline_s: float = 20.0,
+    browser: BrowserLike = None,
+) -> Searches:
+    """Many queries on one engine, as many at a time as the browser has slots.
+
+    A query that fails is in ``errors`` and hides none of the others. Once the engine asks for a person, or answers with
+    an empty page that nothing explains, the queries that have not been sent are not sent: their error is that same one.
+
+    Args:
+        queries: each as typed into a search box; a query given twice is asked once.
+        engine, num_results, recency, hl, gl, visibility, deadline_s, browser: as for :func:`castlenb.search`.
+
+    Raises:
+        EndpointError, TargetError: the Chrome can not be had.
+        ValueError: an argument is out of its range.
+    """
+    if isinstance(queries, str):
+        raise ValueError("queries has to be several queries, not one string; for one there is search()")
+    whose = engine_named(engine)
+    each_asked = [
+        Asked(query, whose, num_results, recency, hl, gl, visibility, deadline_s) for query in dict.fromkeys(queries)
+    ]
+    house = browser_for(browser)
+    refused: list[NeedsPerson] = []
+
+    async def one(asked: Asked) -> SearchPage | CastleError:
+        called = time.perf_counter()
+        async with house.slot() as queued_ms:
+            if refused:
+                return refused[0]
+            outcome = await _outcome(asked, house, queued_ms=queued_ms, called=called)
+        if isinstance(outcome, NeedsPerson):
+            refused.append(outcome)
+        return outcome
+
+    outcomes = await _together(one(asked) for asked in each_asked)
+    return Searches(*_sorted(each_asked, outcomes))
+
+
+async def _outcome(asked: Asked, house: Browser, *, queued_ms: float, called: float) -> SearchPage | CastleError:
+    try:
+        return await searched(asked, house, queued_ms=queued_ms, called=called)
+    except EndpointError:
+        raise  # no search of ours can be had there, so it is the caller's to know
+    except CastleError as failed:
+        return failed
+
+
+async def _together(each: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """All of them at once; one that raises ends the others first, so that nothing goes on behind the caller."""
+    tasks = [asyncio.ensure_future(one) for one in each]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _sorted(
+    each_asked: Sequence[Asked], outcomes: Sequence[SearchPage | CastleError]
+) -> tuple[tuple[SearchPage, ...], dict[tuple[str, str], CastleError]]:
+    pages = tuple(outcome for outcome in outcomes if isinstance(outcome, SearchPage))
+    errors = {
+        (asked.engine.name, asked.query): outcome
+        for asked, outcome in zip(each_asked, outcomes, strict=True)
+        if isinstance(outcome, CastleError)
+    }
+    return pages, errors
+
+
+def _target(url: str) -> str:
+    parts = urlsplit(url)
+    return (parts.hostname or "").removeprefix("www.") + parts.path.rstrip("/") + (f"?{parts.query}" if parts.query else "")
