@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
-from . import display
+from . import bridge, display
 from .browser import Browser, BrowserLike, browser_for
 from .engines import RECENCIES, Engine
 from .engines import engine as engine_named
@@ -23,6 +23,7 @@ from .errors import (
     SuspectedBlockError,
     UnparseableError,
 )
+from .links import locations
 from .visit import VISIBILITIES, Errand, Rule, Visit, open_visitor
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class SearchPage:
         visibility: ``emulated`` or ``hidden``: how the tab was kept.
         fetched_at: when the tab was sent off (client clock, UTC); ``None`` for a saved page.
         browser: the Chrome that was used, its address redacted.
+        house: the Browser itself.
     """
 
     engine: str
@@ -72,6 +74,7 @@ class SearchPage:
     visibility: str
     fetched_at: datetime | None
     browser: str
+    house: Browser | None = field(default=None, repr=False, compare=False)
 
     @cached_property
     def results(self) -> pd.DataFrame:
@@ -86,6 +89,43 @@ class SearchPage:
 
         table = pd.DataFrame([dict(record) for record in self.records], columns=list(COLUMNS))
         return table.astype({name: "Int64" if name == "rank" else "string" for name in COLUMNS})
+
+    def resolve_links(self, ranks: Iterable[int] | None = None, *, browser: BrowserLike = None) -> SearchPage:
+        """The same page with the targets of encrypted links, asked of the engine: one request a link, half a second
+        apart, the target itself never loaded.
+
+        Args:
+            ranks: which results; ``None`` for all. Those whose target is known already cost nothing.
+            browser: the Chrome to ask through; ``None`` for the one that was searched with.
+
+        Returns:
+            A page whose resolved results have ``url``, ``site`` of it, and ``link_form`` ``resolved``. A link that leads
+            nowhere stays as it was, and a warning says how many did.
+
+        Raises:
+            EndpointError, TargetError: the Chrome can not be had.
+            TabClosed, TabCrashed, ConnectionLost: it went away meanwhile.
+        """
+        return bridge.run(self._resolved(ranks, browser))
+
+    async def aresolve_links(self, ranks: Iterable[int] | None = None, *, browser: BrowserLike = None) -> SearchPage:
+        """As :meth:`resolve_links`, to be awaited."""
+        return await bridge.arun(self._resolved(ranks, browser))
+
+    async def _resolved(self, ranks: Iterable[int] | None, browser: BrowserLike) -> SearchPage:
+        wanted = set(range(1, len(self.records) + 1) if ranks is None else ranks)
+        hidden = [record for record in self.records if record["url"] is None and record["rank"] in wanted]
+        found = await locations([record["link"] for record in hidden], browser_for(browser or self.house))
+        targets = {record["rank"]: url for record, url in zip(hidden, found, strict=True) if url is not None}
+        records = tuple(
+            {**record, "url": url, "link_form": "resolved", "site": urlsplit(url).hostname}
+            if (url := targets.get(record["rank"]))
+            else record
+            for record in self.records
+        )
+        failed = len(hidden) - len(targets)
+        more = (f"{failed} of {len(hidden)} encrypted links could not be resolved",) if failed else ()
+        return replace(self, records=records, warnings=(*self.warnings, *more))
 
     def __len__(self) -> int:
         return len(self.records)
@@ -240,6 +280,7 @@ def page_from(
         visibility=first.visibility,
         fetched_at=first.started_at,
         browser=browser.address,
+        house=browser,
     )
 
 

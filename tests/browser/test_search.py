@@ -80,6 +80,22 @@ def test_encrypted_links_are_results(lab: cn.Lab) -> None:
     assert not results["site"].str.contains("google").any()
 
 
+def test_encrypted_links_can_be_resolved_without_asking_their_targets(lab: cn.Lab) -> None:
+    plain = cn.search("coffee", browser=lab.browser).results["url"].tolist()
+    lab.play("goto")
+    page = cn.search("coffee", browser=lab.browser)
+    lab.web.server.requests.clear()
+    some = page.resolve_links(ranks=[2, 4])
+    assert some.results["link_form"].tolist() == ["encrypted", "resolved", "encrypted", "resolved", *["encrypted"] * 6]
+    assert [url for url in some.results["url"] if isinstance(url, str)] == [plain[1], plain[3]]
+    assert some.results["link"].equals(page.results["link"])
+    assert [(request.host, request.path) for request in lab.web.requests] == [("www.google.com", "/goto")] * 2
+    assert page.results["url"].isna().all()
+    lab.web.server.requests.clear()
+    assert some.resolve_links().results["url"].tolist() == plain
+    assert len(lab.web.requests) == 8, "a link that was known was asked for again"
+
+
 def test_wrapped_links_are_unwrapped(lab: cn.Lab) -> None:
     lab.play("url-wrapped")
     results = cn.search("coffee", browser=lab.browser).results

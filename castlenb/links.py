@@ -1,0 +1,93 @@
+"""Where an encrypted link leads, asked of the engine itself.
+
+The link is opened in a tab of ours with every answer held (``Fetch`` at the response stage): the redirect's
+``Location`` is read and the request is ended there, so the target is never asked for anything. Each link costs the
+engine one request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+from .browser import Browser
+from .cdp.tab import Tab
+from .errors import CallTimeout, NavigationFailed, ProtocolError
+
+EVERY_S = 0.5
+"""Seconds from one link to the next: they are requests to an engine that counts them."""
+
+LINK_S = 10.0
+"""Seconds that one link may take."""
+
+HOPS = 3
+"""Redirects on the engine's own host that are followed."""
+
+
+async def locations(links: Sequence[str], house: Browser) -> list[str | None]:
+    """The address that each link redirects to, in order; ``None`` where it redirects nowhere, or not in time.
+
+    Raises:
+        EndpointError: the Chrome can not be had.
+        TabClosed, TabCrashed, ConnectionLost: it went away meanwhile.
+    """
+    if not links:
+        return []
+    found: list[str | None] = []
+    async with house.slot(), house.tab() as tab:
+        held = _Held(tab)
+        patterns = [{"urlPattern": "*", "requestStage": stage} for stage in ("Request", "Response")]
+        await tab.session.call("Fetch.enable", {"patterns": patterns})
+        for turn, link in enumerate(links):
+            if turn:
+                await asyncio.sleep(EVERY_S)
+            found.append(await held.follow(link))
+    return found
+
+
+class _Held:
+    """The tab with its requests held: only the link's own document goes out, and its answer comes no further."""
+
+    def __init__(self, tab: Tab) -> None:
+        self._tab = tab
+        self._asked = ""
+        self._location: str | None = None
+        self._under_way: set[asyncio.Task[Any]] = set()
+        tab.session.on("Fetch.requestPaused", self._paused)
+
+    async def follow(self, link: str) -> str | None:
+        home = urlsplit(link).hostname
+        for _ in range(HOPS):
+            self._asked, self._location = link, None
+            try:
+                await self._tab.navigate(link, timeout=LINK_S)
+            except (NavigationFailed, CallTimeout):
+                pass  # it always fails: that is how the answer is kept from going further
+            if self._location is None:
+                return None
+            link = urljoin(link, self._location)
+            if urlsplit(link).hostname != home:
+                break
+        parts = urlsplit(link)
+        return link if parts.scheme in ("http", "https") and parts.hostname != home else None
+
+    def _paused(self, request: dict[str, Any]) -> None:
+        """Runs in the reader, so it answers in a task of its own."""
+        call, reply = "Fetch.failRequest", {"requestId": request["requestId"], "errorReason": "Aborted"}
+        if "responseStatusCode" in request:
+            if request["request"]["url"] == self._asked and 300 <= request["responseStatusCode"] < 400:
+                headers = {each["name"].lower(): each["value"] for each in request.get("responseHeaders", [])}
+                self._location = headers.get("location")
+        elif request["request"]["url"] == self._asked and request["frameId"] == self._tab.frame_id:
+            call, reply = "Fetch.continueRequest", {"requestId": request["requestId"]}
+        task = asyncio.get_running_loop().create_task(self._answer(call, reply))
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+
+    async def _answer(self, call: str, reply: dict[str, Any]) -> None:
+        try:
+            await self._tab.session.call(call, reply)
+        except ProtocolError:
+            pass  # the request is gone already
