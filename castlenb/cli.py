@@ -1,4 +1,4 @@
-"""``castlenb search | read | doctor | lab | demo``."""
+"""``castlenb search | compare | read | doctor | lab | demo``."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from . import Lab, bridge, captures, connect, search
+from . import Lab, bridge, captures, compare, connect, search
 from .captures import PathLike
 from .engines import ENGINES, RECENCIES
 from .errors import CastleError, EndpointError, TargetError
 from .serp import MAX_RESULTS, SearchPage
+from .several import Comparison
 from .target import resolve_target
 
 OK, FAILED, BAD_USE, INTERRUPTED = 0, 1, 2, 130
@@ -46,15 +47,12 @@ def _parser() -> argparse.ArgumentParser:
         return made
 
     one = add("search", _search, "Search, and print the results.")
-    one.add_argument("query", nargs="+", help="as typed into a search box")
     one.add_argument("-e", "--engine", default="google", choices=list(ENGINES))
-    one.add_argument("-n", "--num-results", type=int, default=10, metavar="N", help=f"1 to {MAX_RESULTS} (default 10)")
-    one.add_argument("--recency", choices=RECENCIES, help="only what is as new as this")
-    one.add_argument("--hl", default="en", help="language of the page (default en)")
-    one.add_argument("--gl", help="country of the results")
-    one.add_argument("--deadline", type=float, default=20.0, metavar="S", help="seconds (default 20)")
-    one.add_argument("--json", action="store_true", help="one JSON object")
-    _add_target(one)
+    _add_search(one)
+
+    many = add("compare", _compare, "Search several engines at once, and print who lists what.")
+    many.add_argument("-e", "--engines", default=",".join(ENGINES), help="names with commas between (default: all)")
+    _add_search(many)
 
     saved = add("read", _read, "Read saved results pages, with the reader that a live search uses.")
     saved.add_argument("files", nargs="+", metavar="FILE", help="HTML, or HTML in gzip")
@@ -72,23 +70,61 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_search(parser: argparse.ArgumentParser) -> None:
+    """The arguments that a search has on any engine."""
+    parser.add_argument("query", nargs="+", help="as typed into a search box")
+    parser.add_argument(
+        "-n", "--num-results", type=int, default=10, metavar="N", help=f"1 to {MAX_RESULTS} (default 10)"
+    )
+    parser.add_argument("--recency", choices=RECENCIES, help="only what is as new as this")
+    parser.add_argument("--hl", default="en", help="language of the page (default en)")
+    parser.add_argument("--gl", help="country of the results")
+    parser.add_argument("--deadline", type=float, default=20.0, metavar="S", help="seconds (default 20)")
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+    _add_target(parser)
+
+
 def _add_target(parser: argparse.ArgumentParser, about: str = "the Chrome to use (default: BU_CDP_HTTP, …)") -> None:
     parser.add_argument("--target", metavar="T", help=about)
 
 
 def _search(args: argparse.Namespace) -> int:
-    page = search(
-        " ".join(args.query),
-        engine=args.engine,
-        num_results=args.num_results,
-        recency=args.recency,
-        hl=args.hl,
-        gl=args.gl,
-        deadline_s=args.deadline,
-        browser=args.target,
-    )
+    page = search(" ".join(args.query), engine=args.engine, **_search_options(args))
     print(json.dumps(_as_json(page), ensure_ascii=True) if args.json else repr(page))
     return OK
+
+
+def _compare(args: argparse.Namespace) -> int:
+    found = compare(" ".join(args.query), engines=args.engines.split(","), **_search_options(args))
+    if args.json:
+        pages = [_as_json(page) for page in found.pages]
+        failures = json.loads(found.failures.to_json(orient="records"))
+        print(json.dumps({"query": found.query, "pages": pages, "failures": failures}, ensure_ascii=True))
+    else:
+        print(_comparison_text(found))
+    return FAILED if found.errors else OK
+
+
+def _comparison_text(found: Comparison) -> str:
+    """Who lists what, how far they agree, and who failed and why."""
+    parts = []
+    if found.pages:
+        parts.append(found.targets.drop(columns="url").to_string(index=False, na_rep="-", max_colwidth=60))
+    if len(found.pages) > 1:
+        parts.append(found.agreement.to_string(index=False, na_rep="-", float_format="{:.2f}".format))
+    parts += [str(error) for error in found.errors.values()]
+    return "\n\n".join(parts)
+
+
+def _search_options(args: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "num_results": args.num_results,
+        "recency": args.recency,
+        "hl": args.hl,
+        "gl": args.gl,
+        "deadline_s": args.deadline,
+        "browser": args.target,
+    }
 
 
 def _read(args: argparse.Namespace) -> int:
@@ -172,7 +208,7 @@ def _demo(args: argparse.Namespace) -> int:
         print(page)
         print("\nWhen things came, in milliseconds:\n")
         for name, value in page.timings.items():
-            print(f"    {name:<22}{'-' if value is None else f'{value:8.1f}'}")
+            print(f"    {name:<22}{'-' if value is None else f'{value:.1f}':>8}")
         print("\nThe same as a DataFrame:\n")
         print(page.results[["rank", "title", "site", "link_form"]].to_string(index=False, max_colwidth=60))
     return OK

@@ -36,7 +36,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from socket import gaierror
+from typing import Any, ClassVar
 
 
 class CastleError(Exception):
@@ -51,7 +52,7 @@ def redact(url: str) -> str:
     """The address as it may be shown: passwords and the values of the query, where tokens live, become ``…``."""
     head, mark, query = url.partition("#")[0].partition("?")
     parts = (part.partition("=") for part in query.split("&") if part)
-    shown = "&".join(f"{name}=…" if equals else "…" for name, equals, _ in parts)
+    shown = "&".join(f"{name}=…" if value.strip("=") else "…" for name, _, value in parts)  # base64 may end in "=="
     return re.sub("(?<=://)[^/]*@", "…@", head) + mark + shown
 
 
@@ -94,6 +95,24 @@ class EndpointError(CastleError):
 class EndpointUnreachable(EndpointError):
     """Nothing answers at the endpoint, or not in time."""
 
+    @classmethod
+    def at(cls, tried: Sequence[str], cause: Exception) -> EndpointUnreachable:
+        """For a connection that could not be made, with the likely cause and its remedy.
+
+        Args:
+            tried: the URLs, that of the endpoint first.
+            cause: what the last of them failed of.
+        """
+        where = " nor to ".join(redact(url).partition("://")[2].rpartition("@")[2].split("/")[0] for url in tried)
+        problem = f"no connection to {where} ({cause or type(cause).__name__}). No other browser is tried"
+        if not isinstance(cause, gaierror):
+            problem += (
+                ". If a Chrome is running there: since Chrome 136 --remote-debugging-port is ignored without a word on "
+                "the default profile. Start it with --user-data-dir=<another directory> as well; or, from Chrome 144 "
+                "on, use the switch at chrome://inspect/#remote-debugging and name its profile directory"
+            )
+        return cls(tried[0], problem)
+
 
 class EndpointRefused(EndpointError):
     """The endpoint answered with a refusal.
@@ -103,10 +122,11 @@ class EndpointRefused(EndpointError):
         body: the first 200 bytes of what it said, as text: Chrome puts the reason there.
     """
 
-    def __init__(self, address: str, problem: str, *, status: int, body: str, decided_by: str | None = None) -> None:
-        super().__init__(address, problem, decided_by=decided_by)
+    def __init__(self, address: str, what: str, status: int, body: str) -> None:
+        super().__init__(address, f"{what} was refused: HTTP {status} {body}".rstrip())
         self.status = status
         self.body = body
+        self.args = (self.address, what, status, body)
 
 
 class NotDevTools(EndpointError):
@@ -223,12 +243,19 @@ class NavigationFailed(CastleError):
     Attributes:
         url: where the tab was sent.
         error_text: Chrome's ``net::ERR_…`` or its sentence.
+        hint: what that means, where the text does not say it (outcomes measured on Chromium 156).
     """
+
+    hints: ClassVar[Mapping[str, str]] = {
+        "net::ERR_ABORTED": "There was no document (HTTP 204, a javascript: address), or another navigation came "
+        "first; the page before it is still there",
+        "net::ERR_HTTP_RESPONSE_CODE_FAILURE": "The server answered with an error status and an empty page",
+    }
 
     def __init__(self, url: str, error_text: str, hint: str = "") -> None:
         self.url = url
         self.error_text = error_text
-        self.hint = hint
+        self.hint = hint or self.hints.get(error_text, "")
         super().__init__(url, error_text)
 
     def __str__(self) -> str:

@@ -82,7 +82,7 @@ class SearchPage:
 
         ``url`` is the target, missing where the engine hides it; ``link`` the address as served; ``link_form`` one of
         ``direct``, ``redirect`` (unwrapped), ``encrypted`` (the target can not be told from the link); ``site`` the
-        host of the target, or what the page shows in its place; ``date`` as the page shows it; ``fragment`` the text
+        host of the target without ``www.``, or what the page shows in its place; ``date`` as the page shows it; ``fragment`` the text
         fragment that was stripped from ``url``.
         """
         import pandas as pd  # 0.4 s, and a search can be read without it
@@ -118,7 +118,7 @@ class SearchPage:
         found = await locations([record["link"] for record in hidden], browser_for(browser or self.house))
         targets = {record["rank"]: url for record, url in zip(hidden, found, strict=True) if url is not None}
         records = tuple(
-            {**record, "url": url, "link_form": "resolved", "site": urlsplit(url).hostname}
+            {**record, "url": url, "link_form": "resolved", "site": (urlsplit(url).hostname or "").removeprefix("www.")}
             if (url := targets.get(record["rank"]))
             else record
             for record in self.records

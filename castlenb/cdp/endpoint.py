@@ -7,10 +7,8 @@ of that Chrome a consent dialog.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import json
 import re
-import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,23 +16,16 @@ from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from ..errors import EndpointError, EndpointRefused, EndpointUnreachable, NotDevTools, redact
 
-__all__ = ["Endpoint", "discover", "is_loopback", "redact", "refused", "unreachable"]
+__all__ = ["Endpoint", "discover", "is_loopback", "redact", "shown"]
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where to open the socket.
+    """Where to open the socket."""
 
-    Attributes:
-        websocket_url: with whatever token the user's address had.
-        version: what ``/json/version`` said; empty where it was not asked or is not there.
-        consent_expected: the handshake may wait for a person to click Allow (the remote debugging switch of
-            Chrome >= 144, which answers 404 to ``/json/version``).
-    """
-
-    websocket_url: str = field(repr=False)
-    version: Mapping[str, str] = field(default_factory=dict)
-    consent_expected: bool = False
+    websocket_url: str = field(repr=False)  # may hold a token
+    version: Mapping[str, str] = field(default_factory=dict)  # what /json/version said, where it was asked
+    consent_expected: bool = False  # the handshake may wait for a click (the remote debugging switch of Chrome >= 144)
 
 
 async def discover(address: str, *, timeout: float = 5.0, trust_env: bool = False) -> Endpoint:
@@ -64,102 +55,64 @@ async def discover(address: str, *, timeout: float = 5.0, trust_env: bool = Fals
 
 def is_loopback(url: str) -> bool:
     """Whether the URL names this machine."""
-    host = urlsplit(url).hostname or ""
-    return _is_localhost(host) or (_is_ip(host) and ipaddress.ip_address(host).is_loopback)
+    return re.fullmatch(r"(.+\.)?localhost|127(\.\d+){3}|::1", urlsplit(url).hostname or "") is not None
 
 
-def unreachable(tried: list[str], cause: Exception) -> EndpointUnreachable:
-    """The error for an endpoint to which no connection could be made, with the likely cause and its remedy."""
-    where = " nor to ".join(urlsplit(url).netloc.rpartition("@")[2] for url in tried)
-    problem = f"no connection to {where} ({cause or type(cause).__name__}). No other browser is tried"
-    if not isinstance(cause, socket.gaierror):
-        problem += (
-            ". If a Chrome is running there: since Chrome 136 --remote-debugging-port is ignored without a word on the "
-            "default profile. Start it with --user-data-dir=<another directory> as well; or, from Chrome 144 on, use "
-            "the switch at chrome://inspect/#remote-debugging and name its profile directory"
-        )
-    return EndpointUnreachable(tried[0], problem)
-
-
-def refused(url: str, what: str, status: int, body: bytes) -> EndpointRefused:
-    """The error for an HTTP refusal; Chrome puts the reason into the body."""
-    said = _shown(body)
-    return EndpointRefused(url, f"{what} was refused: HTTP {status} {said}".rstrip(), status=status, body=said)
-
-
-_BARE = "/devtools/browser"
-_LARGEST_ANSWER = 2**16
+def shown(body: bytes) -> str:
+    """The first 200 bytes of an answer, as text, for a message."""
+    return body[:200].decode("utf-8", "replace").strip()
 
 
 async def _of_profile(directory: Path) -> Endpoint:
-    port, path = _active_port(directory)
-    try:
-        found = await _of_http(f"http://127.0.0.1:{port}", trust_env=False)
-    except EndpointError as exc:
-        stale = (
-            f"its DevToolsActivePort is stale, left by a Chrome that is gone: it says port {port}, but {exc.problem}"
-        )
-        raise EndpointUnreachable(str(directory), stale) from exc
-    if found.consent_expected:
-        return Endpoint(found.websocket_url.removesuffix(_BARE) + path, consent_expected=True)
-    return found
-
-
-def _active_port(directory: Path) -> tuple[int, str]:
     try:
         text = (directory / "DevToolsActivePort").read_text("utf-8", "replace")
     except OSError as exc:
         problem = (
-            f"it has no readable DevToolsActivePort ({exc.strerror}): no Chrome runs with this profile, or it runs "
-            "without remote debugging, or with a fixed --remote-debugging-port, for which no such file is written; "
-            "then give the port instead"
+            f"it has no readable DevToolsActivePort ({exc.strerror}): no Chrome runs with this profile, or without "
+            "remote debugging, or with a fixed --remote-debugging-port, which writes no such file: then name that port"
         )
         raise EndpointUnreachable(str(directory), problem) from exc
     found = re.fullmatch(r"(\d{1,5})\s+(/\S*)\s*", text)
     if found is None:
         raise EndpointUnreachable(str(directory), f"its DevToolsActivePort is damaged: {text[:200]!r}")
-    return int(found[1]), found[2]
+    try:
+        endpoint = await _of_http(f"http://127.0.0.1:{found[1]}", trust_env=False)
+    except EndpointError as exc:
+        stale = f"its DevToolsActivePort is stale, left by a Chrome that is gone: it says port {found[1]}"
+        raise EndpointUnreachable(str(directory), f"{stale}, but {exc.problem}") from exc
+    if endpoint.consent_expected:  # with the switch, the path is in the file alone
+        return Endpoint(urlunsplit(urlsplit(endpoint.websocket_url)._replace(path=found[2])), consent_expected=True)
+    return endpoint
 
 
 async def _of_http(address: str, trust_env: bool) -> Endpoint:
+    import httpx  # here, because it costs a tenth of a second, which `import castlenb` does not have
+
     parts = urlsplit(address)
     if parts.hostname in (local := ("localhost", "127.0.0.1", "::1")):
         # Chrome binds one family only, mostly IPv4; some builds on macOS IPv6 (playwright-mcp#1482).
         tried = [address, *(_with_host(parts, ip) for ip in local[1:] if ip != parts.hostname)]
     else:
         tried = [address if trust_env else await _resolved(address)]
-    for url in tried:
-        try:
-            status, body = await _get(url, trust_env)
-        except OSError as exc:
-            failure = exc
-        else:
-            return _understood(url, status, body)
-    raise unreachable(tried, failure) from failure
-
-
-async def _get(address: str, trust_env: bool) -> tuple[int, bytes]:
-    import httpx  # here, because it costs a tenth of a second, which `import castlenb` does not have
-
-    parts = urlsplit(address)
-    url = urlunsplit(parts._replace(path=parts.path.rstrip("/") + "/json/version"))
     secure = parts.scheme == "https"  # loading certificates takes 20 ms that a plain connection has no use for
-    trust_env = trust_env and not is_loopback(address)
-    body = b""
-    try:
-        async with (
-            httpx.AsyncClient(trust_env=trust_env, verify=secure, timeout=None) as client,
-            client.stream("GET", url) as response,
-        ):
-            async for chunk in response.aiter_bytes():
-                body += chunk
-                if len(body) > _LARGEST_ANSWER:
-                    break
-            return response.status_code, body
-    except httpx.ConnectError as exc:
-        raise ConnectionError(str(exc)) from exc
-    except httpx.HTTPError as exc:
-        raise NotDevTools(address, f"what answers there does not speak HTTP ({exc or type(exc).__name__})") from exc
+    proxied = trust_env and not is_loopback(address)
+    async with httpx.AsyncClient(trust_env=proxied, verify=secure, timeout=None) as client:  # discover() has the time
+        for url in tried:
+            asked, body = urlsplit(url), b""
+            try:
+                path = asked.path.rstrip("/") + "/json/version"
+                async with client.stream("GET", urlunsplit(asked._replace(path=path))) as response:
+                    async for chunk in response.aiter_bytes():
+                        body += chunk
+                        if len(body) > 2**16:
+                            break
+                return _understood(url, response.status_code, body)
+            except httpx.ConnectError as exc:
+                failure = exc
+            except httpx.HTTPError as exc:
+                said = str(exc) or type(exc).__name__
+                raise NotDevTools(url, f"what answers there does not speak HTTP ({said})") from exc
+    raise EndpointUnreachable.at(tried, failure) from failure
 
 
 def _understood(address: str, status: int, body: bytes) -> Endpoint:
@@ -167,21 +120,20 @@ def _understood(address: str, status: int, body: bytes) -> Endpoint:
     prefix = parts.path.rstrip("/")
     parts = parts._replace(scheme="wss" if parts.scheme == "https" else "ws")
     if status == 404:
-        return Endpoint(urlunsplit(parts._replace(path=prefix + _BARE)), consent_expected=True)
+        return Endpoint(urlunsplit(parts._replace(path=f"{prefix}/devtools/browser")), consent_expected=True)
     if status != 200:
-        raise refused(address, "GET /json/version", status, body)
+        raise EndpointRefused(address, "GET /json/version", status, shown(body))
     try:
         version = json.loads(body)
-        inner = urlsplit(version["webSocketDebuggerUrl"])
+        inner = urlsplit(version.pop("webSocketDebuggerUrl"))
     except (ValueError, LookupError, TypeError, AttributeError) as exc:
         wrong = "has no webSocketDebuggerUrl" if isinstance(exc, LookupError) else "is not DevTools' JSON"
-        raise NotDevTools(address, f"its answer to /json/version {wrong}: {_shown(body)!r}") from exc
+        raise NotDevTools(address, f"its answer to /json/version {wrong}: {shown(body)!r}") from exc
     # Of the inner URL only path and query count: its host is the Host header we sent, or, behind a gateway, an address
     # that only the gateway can reach (agent-browser#854).
     path = inner.path if inner.path.startswith(f"{prefix}/") else prefix + inner.path
     query = "&".join(dict.fromkeys(part for part in f"{parts.query}&{inner.query}".split("&") if part))
-    facts = {name: value for name, value in version.items() if name != "webSocketDebuggerUrl"}
-    return Endpoint(urlunsplit(parts._replace(path=path, query=query)), facts)
+    return Endpoint(urlunsplit(parts._replace(path=path, query=query)), version)
 
 
 async def _resolved(url: str) -> str:
@@ -192,12 +144,12 @@ async def _resolved(url: str) -> str:
     """
     parts = urlsplit(url)
     host = parts.hostname or ""
-    if parts.scheme in ("https", "wss") or _is_localhost(host) or _is_ip(host):
+    if parts.scheme in ("https", "wss") or re.fullmatch(r"(.+\.)?localhost|[\d.]+|.*:.*", host):
         return url
     try:
         _, writer = await asyncio.open_connection(host, parts.port or 80)
     except OSError as exc:
-        raise unreachable([url], exc) from exc
+        raise EndpointUnreachable.at([url], exc) from exc
     writer.close()
     return _with_host(parts, writer.get_extra_info("peername")[0])
 
@@ -206,15 +158,3 @@ def _with_host(parts: SplitResult, ip: str) -> str:
     userinfo, at, _ = parts.netloc.rpartition("@")
     port = "" if parts.port is None else f":{parts.port}"
     return urlunsplit(parts._replace(netloc=userinfo + at + (f"[{ip}]" if ":" in ip else ip) + port))
-
-
-def _is_localhost(host: str) -> bool:
-    return host == "localhost" or host.endswith(".localhost")
-
-
-def _is_ip(host: str) -> bool:
-    return ":" in host or re.fullmatch(r"[0-9.]+", host) is not None
-
-
-def _shown(body: bytes) -> str:
-    return body[:200].decode("utf-8", "replace").strip()

@@ -9,19 +9,18 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from typing import Any
 
 from ..errors import CallTimeout, CastleError, NavigationFailed, ProtocolError, TabClosed
-from .connection import Connection, Session
+from .connection import Connection, Json, Session
 
-Command = tuple[str, dict[str, Any]]
+Listener = Callable[[str], object] | None
 
 OPEN_S = 10.0
 CLOSE_S = 2.0
-STOP_S = 1.0
-LATE_S = 60.0
-"""How long an answer that nobody waits for any more is still worth hearing: a tab may come of it."""
+STOP_S = 0.5
+LATE_S = 60.0  # an answer that nobody waits for any more is still worth hearing this long: a tab may come of it
 
+# A closing is lost, though answered with success, while a document is being committed: in more than half of the tries
+# right after the answer to Page.navigate (measured on Chromium 156). The next one works.
 CLOSE_AGAIN_S = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8)
-"""A closing is lost, though answered with success, if a document is just being committed; in more than half of the
-tries right after ``Page.navigate`` had answered (measured on Chromium 156). A second one then works."""
 
 log = logging.getLogger("castlenb.cdp")
 
@@ -30,10 +29,10 @@ log = logging.getLogger("castlenb.cdp")
 async def background_tab(
     connection: Connection,
     *,
-    on_created: Callable[[str], object] | None = None,
-    on_closed: Callable[[str], object] | None = None,
+    on_created: Listener = None,
+    on_closed: Listener = None,
     emulate_focus: bool = True,
-    prepare: Sequence[Command] = (),
+    prepare: Sequence[tuple[str, Json]] = (),
 ) -> AsyncIterator[Tab]:
     """A tab at about:blank that takes nobody's focus, for as long as the block runs.
 
@@ -41,15 +40,13 @@ async def background_tab(
     its opening included, it is closed before going on, which takes 2 s at most.
 
     Args:
-        connection: to the Chrome.
         on_created: told the target id once there is one.
         on_closed: told the target id once the tab is known to be gone; never, if its end can not be known.
         emulate_focus: let the page believe that it is looked at. Without it, the timers of a background tab tick once
             a second and nothing is painted (measured on Chromium 156).
         prepare: commands for the tab; they are sent in one burst with ours, and answered when the block begins.
 
-    Raises:
-        TabClosed, TabCrashed, ConnectionLost, CallTimeout, ProtocolError: there is no tab to be had.
+    Raises TabClosed, TabCrashed, ConnectionLost, CallTimeout and ProtocolError where there is no tab to be had.
     """
     tab = Tab(connection, on_created, on_closed)
     try:
@@ -60,47 +57,26 @@ async def background_tab(
 
 
 class Tab:
-    """A tab that we opened; see :func:`background_tab`.
-
-    Attributes:
-        session: the conversation with it.
-        target_id: DevTools target id, the same through all navigations.
-        frame_id: of its top frame.
-    """
+    """A tab that we opened; see :func:`background_tab`."""
 
     session: Session
-    frame_id: str
+    target_id: str  # stays the same through all navigations
+    frame_id: str  # of its top frame
 
-    def __init__(
-        self,
-        connection: Connection,
-        on_created: Callable[[str], object] | None,
-        on_closed: Callable[[str], object] | None,
-    ) -> None:
+    def __init__(self, connection: Connection, on_created: Listener, on_closed: Listener) -> None:
         self.target_id = ""
         self._connection = connection
         self._on_created = on_created
         self._on_closed = on_closed
         self._creating: asyncio.Task[None] | None = None
         self._closing: asyncio.Task[None] | None = None
-        self._aside: set[asyncio.Task[None]] = set()
 
     async def navigate(self, url: str, *, timeout: float = 20.0) -> str:
-        """Go to an address; returns when the document is there, though not loaded.
+        """Go to an address; returns the document's loader id when it is committed, long before it is loaded.
 
-        Events overtake this answer: listen before calling. Out of time or cancelled, it first stops the load, because
-        a tab on its way to a document answers nothing else.
-
-        Args:
-            url: absolute.
-            timeout: seconds.
-
-        Returns:
-            The document's loader id; empty where the address differs only in its fragment, and no load follows.
-
-        Raises:
-            NavigationFailed: Chrome could not open it, or would not.
-            CallTimeout: not in time.
+        Events overtake this answer: listen before calling. Where only the fragment differs the id is empty, and no
+        load follows. After ``timeout`` seconds, or cancelled, it first stops the load, because a tab on its way to a
+        document answers nothing else. Raises NavigationFailed, and CallTimeout.
         """
         try:
             answer = await self.session.call("Page.navigate", {"url": url}, timeout=timeout)
@@ -110,15 +86,14 @@ class Tab:
             await _finish(self._do_aside("Page.stopLoading"), STOP_S)
             raise
         if "errorText" in answer:
-            raise NavigationFailed(url, answer["errorText"], _hint(answer))
-        loader_id: str = answer.get("loaderId", "")
-        return loader_id
+            saved = "It is a download: Chrome has saved the file where it saves its downloads"
+            raise NavigationFailed(url, answer["errorText"], saved if answer.get("isDownload") else "")
+        return str(answer.get("loaderId", ""))
 
     async def world(self, name: str) -> int:
         """The execution context of that isolated world in the present document, where an init script of it ran too."""
         answer = await self.session.call("Page.createIsolatedWorld", {"frameId": self.frame_id, "worldName": name})
-        context_id: int = answer["executionContextId"]
-        return context_id
+        return int(answer["executionContextId"])
 
     async def aclose(self) -> None:
         """Close the tab and wait until it is gone, for 2 s at most; may be repeated.
@@ -126,29 +101,23 @@ class Tab:
         A cancellation is put off until then. If Chrome takes longer, the closing goes on by itself.
         """
         if self._closing is None:
-            self._closing = asyncio.create_task(self._close(), name="castlenb tab close")
+            self._closing = asyncio.create_task(_quietly(self._close()), name="castlenb tab close")
         await _finish(self._closing, CLOSE_S)
-        if not self._closing.done():
-            log.warning("tab %s is not closed after %g s; still trying", self.target_id or "(not yet open)", CLOSE_S)
 
-    async def _open(self, emulate_focus: bool, prepare: Sequence[Command]) -> None:
+    async def _open(self, emulate_focus: bool, prepare: Sequence[tuple[str, Json]]) -> None:
         # A task of its own hears the answer even when the caller has gone: by then there may be a tab.
         self._creating = asyncio.create_task(self._create(), name="castlenb tab create")
         done, _ = await asyncio.wait({self._creating}, timeout=OPEN_S)
         if not done:
             raise CallTimeout("Target.createTarget", OPEN_S)
         self._creating.result()
-        self.session = await self._attach()
-        self.session.on("Page.javascriptDialogOpening", self._dismiss)
-        burst: list[Command] = [("Page.getFrameTree", {}), ("Page.enable", {})]
+        self.session = session = await self._attach()
+        session.on("Page.javascriptDialogOpening", self._dismiss)
+        burst = [("Page.getFrameTree", {}), ("Page.enable", {}), *prepare]
         if emulate_focus:
             burst.append(("Emulation.setFocusEmulationEnabled", {"enabled": True}))
-        calls = [self.session.call(*command) for command in (*burst, *prepare)]
-        answers = await asyncio.gather(*calls, return_exceptions=True)
-        for answer in answers:
-            if isinstance(answer, BaseException):
-                raise answer
-        self.frame_id = answers[0]["frameTree"]["frame"]["id"]  # type: ignore[index]
+        tree, *_ = await asyncio.gather(*(session.call(*command) for command in burst))
+        self.frame_id = tree["frameTree"]["frame"]["id"]
 
     async def _create(self) -> None:
         create, wish = self._connection.root.call, {"url": "about:blank", "background": True}
@@ -171,67 +140,43 @@ class Tab:
         return self._connection.session(answer["sessionId"], self.target_id)
 
     async def _close(self) -> None:
-        if self._creating is None:
-            return
-        await asyncio.wait({self._creating})
+        if self._creating is not None:
+            await asyncio.gather(self._creating, return_exceptions=True)
         if not self.target_id:
             return
-        root = self._connection.root
-        try:
-            # The event that our session has ended is the one sign that the tab is gone, for all clients: the answer
-            # to closeTarget comes before, by 10 ms or by 400 (measured on Chromium 156).
-            session = self.session if hasattr(self, "session") else await self._attach()
+        with contextlib.suppress(ProtocolError, TabClosed):  # there is no such tab any more
+            # The end of a session is the one sign that the tab is gone for everybody: closeTarget is answered 10 ms, or
+            # 400, before (measured on Chromium 156). A crashed tab has lost its session already.
+            lives = hasattr(self, "session") and self.session.lost is None
+            session = self.session if lives else await self._attach()
             for patience in CLOSE_AGAIN_S:
                 with contextlib.suppress(CallTimeout):
-                    async with root.expect(
-                        "Target.detachedFromTarget",
-                        where=lambda gone: gone["sessionId"] == session.session_id,
-                        timeout=patience,
-                    ):
-                        await root.call("Target.closeTarget", {"targetId": self.target_id})
-                    break
-            else:
-                return
-        except (ProtocolError, TabClosed):
-            pass  # there is no such target: somebody else has closed it
-        except CastleError:
+                    async with session.expect(timeout=patience):  # no event, so only the end
+                        await self._connection.root.call("Target.closeTarget", {"targetId": self.target_id})
+            log.warning("the tab %s can not be closed", self.target_id)
             return
         if self._on_closed is not None:
             self._on_closed(self.target_id)
 
-    def _dismiss(self, dialog: dict[str, Any]) -> None:
+    def _dismiss(self, dialog: Json) -> None:
         # Until it is answered nothing else is. Leaving the page is allowed, the rest declined.
         self._do_aside("Page.handleJavaScriptDialog", {"accept": dialog.get("type") == "beforeunload"})
 
-    def _do_aside(self, method: str, params: dict[str, Any] | None = None) -> asyncio.Task[None]:
-        task = asyncio.create_task(_quietly(self.session.call(method, params)), name=f"castlenb {method}")
-        self._aside.add(task)
-        task.add_done_callback(self._aside.discard)
-        return task
+    def _do_aside(self, method: str, params: Json | None = None) -> asyncio.Task[None]:
+        return asyncio.create_task(_quietly(self.session.call(method, params)), name=f"castlenb {method}")
 
 
-def _hint(answer: dict[str, Any]) -> str:
-    if answer.get("isDownload"):
-        return "It is a download: Chrome has saved the file where it saves its downloads"
-    return {
-        "net::ERR_ABORTED": "There was no document (HTTP 204, a javascript: address), or another navigation came "
-        "first; the page before it is still there",
-        "net::ERR_HTTP_RESPONSE_CODE_FAILURE": "The server answered with an error status and an empty page",
-    }.get(answer["errorText"], "")
-
-
-async def _quietly(call: Coroutine[Any, Any, object]) -> None:
+async def _quietly(work: Coroutine[Any, Any, object]) -> None:
     with contextlib.suppress(CastleError):
-        await call
+        await work
 
 
 async def _finish(task: asyncio.Task[None], seconds: float) -> None:
     """Wait for the task, through a cancellation, which is raised afterwards."""
-    loop = asyncio.get_running_loop()
-    end, cancelled = loop.time() + seconds, None
-    while not task.done() and (left := end - loop.time()) > 0:
+    waiting, cancelled = asyncio.create_task(asyncio.wait({task}, timeout=seconds)), None
+    while not waiting.done():
         try:
-            await asyncio.wait({task}, timeout=left)
+            await asyncio.shield(waiting)
         except asyncio.CancelledError as exc:
             cancelled = exc
     if cancelled is not None:

@@ -18,6 +18,8 @@ Part = Literal[
     "area",  # the results area: content in it that yields no result is drift
     "row",  # one result's box, where the engine marks it; empty where only structure tells
     "heading",  # a result's title
+    "last_resort",  # titles where none of those yields a row: tried on whole pages only, and said in a warning
+    "mark",  # what a web result has and a module has not; asked of rows that stay on the engine's own host
     "snippet",  # the text under the title
     "cite",  # the address as the page shows it
     "furniture",  # regions in which nothing is a result
@@ -83,7 +85,7 @@ class Refusal:
     Attributes:
         kind: ``sorry``, ``consent``, ``captcha``, ``anomaly`` or ``enablejs``.
         address: regular expression on host and path of the page's final URL.
-        css: selector on forms, ids and frames; never on words, since engines echo the query.
+        css: selectors on forms, ids and frames; never on words, since engines echo the query.
         noscript: address found inside a ``<noscript>``.
         unless_area: holds only on pages without a results area.
         conclusive: nothing better can follow. False where the page's own script usually goes on by itself.
@@ -92,7 +94,7 @@ class Refusal:
 
     kind: Literal["sorry", "consent", "captcha", "anomaly", "enablejs"]
     address: str | None = None
-    css: str | None = None
+    css: tuple[str, ...] = ()
     noscript: str | None = None
     unless_area: bool = False
     conclusive: bool = True
@@ -178,7 +180,7 @@ class Engine:
                 {
                     "kind": r.kind,
                     "address": r.address,
-                    "css": r.css,
+                    "css": list(r.css),
                     "noscript": r.noscript,
                     "unless_area": r.unless_area,
                     "conclusive": r.conclusive,

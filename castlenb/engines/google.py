@@ -47,8 +47,17 @@ HOOKS = (
     Hook("heading", "h3", "structure", "high", PAGES, ("2019-01", "2026-09")),
     # Phones get no <h3>: the title is a heading by role, inside the header box that wide layouts have too.
     Hook("heading", "[data-snhf] [role=heading]", "attribute", "high", PAGES, ("2022-06", "2023-06")),
+    Hook(
+        "last_resort",
+        'a[href] [role=heading][aria-level="3"]:not([role=listitem] *, g-section-with-header *)',
+        "aria",
+        "low",
+        "phones before 2022, news tab",
+        ("2020-11", "2021-12"),
+    ),
+    Hook("mark", "cite", "structure", "high", PAGES, ("2019-01", "2026-09")),
+    Hook("mark", "[data-snhf]", "attribute", "high", PAGES, ("2022-06", "2026-09")),
     Hook("snippet", '[data-sncf="1"]', "attribute", "high", PAGES, ("2022-06", "2026-09")),
-    Hook("snippet", '[data-sncf~="1"]', "attribute", "medium", PAGES, ("2022-06", "2026-09")),
     Hook("cite", "cite", "structure", "high", PAGES, ("2019-01", "2026-09")),
     # The answer. Its ids are tried before its attributes: #eKIzJc is older than #m-x-content and wraps it.
     Hook("answer", "#eKIzJc", "id", "high", PAGES, ("2025-02", "2026-02")),
@@ -72,12 +81,21 @@ HOOKS = (
     # "did not match any documents": known by there being something, whatever it says and in which language.
     Hook("nothing", "#botstuff", "id", "high", PAGES, ("2026-02", "2026-07")),
     Hook("nothing", "#topstuff", "id", "high", PAGES, ("2019-01", "2023-06")),
+    Hook(
+        "nothing",
+        "#main:not(:has(#cnt)) > div:not(:first-child)",
+        "structure",
+        "low",
+        "layout without scripts, which has neither",
+        ("2022-06", "2023-06"),
+    ),
     Hook("aside", "#bres, [role=navigation], #bottomads, #tadsb", "id", "medium", PAGES, ("2019-01", "2026-07")),
 )
 
 LINKS = (
     # Decoded once: the target's own escapes are its own (gosom/google-maps-scraper#189, Cimbali/CleanLinks#73).
-    LinkForm("redirect", "/url", ("q", "url")),
+    # Where both stand, `q` is the query and `url` the target.
+    LinkForm("redirect", "/url", ("url", "q")),
     # Minted for each impression, not decodable offline (serpapi/public-roadmap#3600, #3914; iorate/ublacklist#1025).
     LinkForm("encrypted", "/goto", ("url",)),
 )
@@ -92,15 +110,15 @@ NEVER = (
 REFUSALS = (
     Refusal("sorry", address=rf"^{OWN}/sorry/", evidence="brekkylab/ailoy#380; seen 2022 to 2026-06"),
     Refusal("consent", address=r"^consent\.(?:google|youtube)\.", evidence="benbusby/whoogle-search#243; seen 2026-03"),
-    Refusal("sorry", css="form#captcha-form", evidence="BlankTrail/google-serp-parser; seen 2022 to 2026-06"),
+    Refusal("sorry", css=("form#captcha-form",), evidence="BlankTrail/google-serp-parser; seen 2022 to 2026-06"),
     Refusal(
         "consent",
-        css='form[action*="//consent.google."], form[action*="//consent.youtube."]',
+        css=('form[action*="//consent.google."]', 'form[action*="//consent.youtube."]'),
         evidence="AWeirdDev/flights#15; seen 2026-03",
     ),
     Refusal(
         "captcha",
-        css='.g-recaptcha[data-sitekey], iframe[src*="/recaptcha/"], iframe[data-inert-src*="/recaptcha/"]',
+        css=(".g-recaptcha[data-sitekey]", 'iframe[src*="/recaptcha/"]', 'iframe[data-inert-src*="/recaptcha/"]'),
         unless_area=True,
         evidence="seen 2026-03",
     ),

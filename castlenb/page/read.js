@@ -1,15 +1,15 @@
 // Reads a results page: what it lists, and what it is where it lists nothing.
-// It knows no engine. `spec` says where to look and how links lead out; see castlenb/engines/base.py.
-// It only reads: nothing on the page is written, focused, scrolled or clicked.
+// It knows no engine: `spec` says where to look and how links lead out (castlenb/engines/base.py).
+// It only reads. Nothing on the page is written, focused, scrolled or clicked.
 //
-//   candidates()     how many headings could be rows: one query, to tell whether `results` is worth another call
-//   results(limit?)  rows in page order
-//   read(limit?)     the rows, the state of the page and what a careful reader would want to know
+//   candidates()     how many headings could be rows: one query, tells whether `results` is worth another call
+//   results(limit?)  the rows, in page order
+//   read(limit?)     the rows, the state of the page, and what a careful reader would want to know
 (function (spec) {
   const { parts, links, refusals } = spec;
 
-  // A <form> answers `form.parentNode` with a field of that name, and a document answers `document.body` with an
-  // <img> of that name, in isolated worlds too: getters and methods are taken from the prototypes.
+  // A <form> answers `form.parentNode` with a field of that name, a document `document.title` with an image of that
+  // name; isolated worlds are no help there. Getters and methods are taken from the prototypes.
   const getter = (type, name) => {
     const get = Object.getOwnPropertyDescriptor(type.prototype, name).get;
     return (node) => get.call(node);
@@ -21,113 +21,135 @@
   const parentOf = getter(Node, "parentElement");
   const firstOf = getter(Node, "firstChild");
   const nextOf = getter(Node, "nextSibling");
-  const typeOf = getter(Node, "nodeType");
-  const dataOf = getter(CharacterData, "data");
+  const kindOf = getter(Node, "nodeType");
   const textOf = getter(Node, "textContent");
-  const nameOf = getter(Element, "localName");
   const baseOf = getter(Node, "baseURI");
+  const nameOf = getter(Element, "localName");
+  const readyOf = getter(Document, "readyState");
+  const titleOf = getter(Document, "title");
+  const rootOf = getter(Document, "documentElement");
   const contains = method(Node, "contains");
   const matches = method(Element, "matches");
   const closest = method(Element, "closest");
   const attribute = method(Element, "getAttribute");
-  const displayed = method(Element, "checkVisibility"); // display only: columns wait at visibility:hidden (2024-03)
-  const within = (scope, css) => Element.prototype.querySelectorAll.call(scope, css);
-  const first = (scope, css) => Element.prototype.querySelector.call(scope, css);
-  const all = (css) => (css ? Document.prototype.querySelectorAll.call(document, css) : []);
+  const first = method(Element, "querySelector");
+  const position = method(Node, "compareDocumentPosition");
+  const select = method(Document, "querySelectorAll");
+  // Display alone: some layouts keep the whole column at visibility:hidden until their scripts run (seen 2024-03).
+  const displayed = method(Element, "checkVisibility");
 
-  const list = (part) => (parts[part] || []).join(", ");
+  const list = (...names) => names.flatMap((name) => parts[name]).join(", ");
+  const ROW = list("row");
+  const TITLE = list("heading");
+  const SCOPE = list("scope");
   const AREA = list("area");
+  const MARK = list("mark");
   const CITE = list("cite");
-  const FURNITURE = [list("furniture"), list("answer")].filter(Boolean).join(", ");
-  const TITLES = list("heading");
-  const HEADINGS = parts.scope.length ? `:is(${list("scope")}) :is(${TITLES})` : TITLES;
-  const OWN = new RegExp(links.own);
-  const NEVER = links.never.map((pattern) => new RegExp(pattern));
+  const SNIPPET = list("snippet");
+  const FURNITURE = list("furniture", "answer");
+  const ASIDE = list("aside");
+  const is = (element, css) => css !== "" && matches(element, css);
 
-  // ---- text -------------------------------------------------------------------------------------------------------
-  // By a walk over text nodes, not by innerText: that needs layout, and a background tab may have none.
+  // Everything that one of several selectors finds, in page order. One query each: the browser answers "#rso" and "h3"
+  // from an index, and "#rso, h3" by asking every element.
+  function all(selectors) {
+    const lists = selectors.map((css) => [...select(document, css)]).filter((found) => found.length);
+    if (lists.length < 2) return lists[0] || [];
+    const before = (a, b) => (position(a, b) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1);
+    return [...new Set(lists.flat())].sort(before);
+  }
+
+  // ---- text: a walk over text nodes. innerText needs layout, which a background tab may not have ------------------
 
   const BLOCK = new Set(
-    ("address article aside blockquote br dd details div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 " +
-      "header hr li main nav ol p pre section summary table td th tr ul").split(" "),
+    ("address article aside blockquote br dd details div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 " +
+      "h6 header hr li main nav ol p pre section summary table td th tr ul").split(" "),
   );
-  const SILENT = new Set("script style noscript template svg math-annotation select textarea".split(" "));
-
-  const hiddenOnItsOwn = (element) =>
+  const SILENT = new Set("script style noscript template svg select textarea".split(" "));
+  const collapse = (text) => text.replace(/\s+/g, " ").trim();
+  const says = (text) => /[\p{L}\p{N}]/u.test(text);
+  const hidden = (element) =>
     attribute(element, "hidden") !== null || /(?:^|;)\s*display\s*:\s*none/i.test(attribute(element, "style") || "");
 
-  // The lines of a node: text between block boundaries, spaces collapsed. `skip` drops elements.
-  function lines(root, skip) {
-    const out = [];
+  // The text between block boundaries, one string a line; `skip` leaves elements out. Not recursive: a page's depth is
+  // the page's to choose.
+  function lines(root, skip = () => false) {
+    const found = [];
     let line = "";
     const end = () => {
       const text = collapse(line);
-      if (text) out.push(text);
+      if (text) found.push(text);
       line = "";
     };
-    (function walk(node) {
-      for (let child = firstOf(node); child; child = nextOf(child)) {
-        const type = typeOf(child);
-        if (type === 3) line += dataOf(child);
-        if (type !== 1) continue;
-        const name = nameOf(child);
-        if (SILENT.has(name) || hiddenOnItsOwn(child) || (skip && skip(child))) continue;
-        const block = BLOCK.has(name);
-        if (block) end();
-        walk(child);
-        if (block) end();
+    for (let node = firstOf(root); node; ) {
+      let inside = null;
+      if (kindOf(node) === Node.TEXT_NODE) {
+        line += textOf(node);
+      } else if (kindOf(node) === Node.ELEMENT_NODE && !SILENT.has(nameOf(node)) && !hidden(node) && !skip(node)) {
+        if (BLOCK.has(nameOf(node))) end();
+        inside = firstOf(node);
       }
-    })(root);
+      let next = inside || nextOf(node);
+      for (let above = parentOf(node); !next && above !== root; above = parentOf(above)) {
+        if (BLOCK.has(nameOf(above))) end();
+        next = nextOf(above);
+      }
+      node = next;
+    }
     end();
-    return out;
+    return found;
   }
 
-  const collapse = (text) => text.replace(/[\s\u200b\u200e\u200f]+/g, " ").trim();
   const textIn = (root, skip) => lines(root, skip).join(" ");
 
   // ---- links ------------------------------------------------------------------------------------------------------
 
+  const OWN = new RegExp(links.own);
+  const NEVER = links.never.map((pattern) => new RegExp(pattern));
   const DECODE = {
-    percent: (value) => decodeURIComponent(value),
-    base64url: (value) => {
-      const plain = atob(value.replace(/-/g, "+").replace(/_/g, "/"));
-      return new TextDecoder("utf-8", { fatal: true }).decode(Uint8Array.from(plain, (c) => c.charCodeAt(0)));
+    percent: decodeURIComponent,
+    base64url(value) {
+      const bytes = Uint8Array.from(atob(value.replace(/-/g, "+").replace(/_/g, "/")), (char) => char.charCodeAt(0));
+      return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     },
   };
 
-  const parse = (address, base) => {
+  function parse(address, base) {
     try {
-      return new URL(address, base);
+      const url = new URL(address, base);
+      return url.protocol === "https:" || url.protocol === "http:" ? url : null;
     } catch {
       return null;
     }
-  };
-  const isWeb = (url) => url !== null && (url.protocol === "https:" || url.protocol === "http:");
-  const isNever = (url) => NEVER.some((pattern) => pattern.test(url.host + url.pathname));
-
-  // Where a link leads: {url, link, link_form, fragment, own}, or null where it can not be a result's.
-  function follow(anchor) {
-    const served = parse(attribute(anchor, "href"), baseOf(anchor));
-    if (!isWeb(served)) return null;
-    const link = served.href;
-    const form = OWN.test(served.host) ? links.forms.find((each) => each.path === served.pathname) : undefined;
-    if (form === undefined) return isNever(served) ? null : { ...target(served), link, link_form: "direct", own: OWN.test(served.host) };
-    if (form.form === "encrypted") return { url: null, fragment: null, link, link_form: "encrypted", own: false };
-    const found = unwrap(served, form);
-    // Undecodable: the link as served is all there is; a shown address is shortened, and no address at all.
-    if (found === undefined) return { url: null, fragment: null, link, link_form: "redirect", own: false };
-    return found && isWeb(found) && !isNever(found) ? { ...target(found), link, link_form: "redirect", own: false } : null;
   }
 
-  // The target named in a wrapped link: a URL; null when none is named; undefined when it can not be decoded.
-  // The query is cut up here rather than by URLSearchParams, which turns a target's own "+" into a space.
-  function unwrap(served, form) {
+  const isOwn = (url) => OWN.test(url.host);
+  const isNever = (url) => NEVER.some((pattern) => pattern.test(url.host + url.pathname));
+
+  // Where a link leads: {target, link, form}; null where a result can not lead. The form is told before the host is
+  // judged: /goto and /url stand on the engine's own host and lead away from it (iorate/ublacklist#1025).
+  function follow(anchor) {
+    const served = parse(attribute(anchor, "href"), baseOf(anchor));
+    if (!served) return null;
+    const link = served.href;
+    const wrapping = isOwn(served) && links.forms.find((form) => form.path === served.pathname);
+    if (!wrapping) return isNever(served) ? null : { target: served, link, form: "direct" };
+    if (wrapping.form === "encrypted") return { target: null, link, form: "encrypted" };
+    const target = unwrap(served, wrapping);
+    if (target === undefined) return { target: null, link, form: "redirect" };
+    return target === null || isNever(target) ? null : { target, link, form: "redirect" };
+  }
+
+  // The target that a wrapped link names; null when it names none that a result can have, undefined when it can not
+  // be decoded. The query is cut up here: URLSearchParams would turn a target's own "+" into a space.
+  function unwrap(served, wrapping) {
     const pairs = served.search.slice(1).split("&").map((pair) => pair.split(/=(.*)/s));
-    for (const name of form.params) {
-      const pair = pairs.find(([key, value]) => key === name && value);
-      if (!pair) continue;
+    for (const name of wrapping.params) {
+      const value = pairs.find((pair) => pair[0] === name)?.[1];
+      if (!value) continue;
       try {
-        return parse(DECODE[form.decode](pair[1].slice(form.prefix)), served.origin);
+        const target = DECODE[wrapping.decode](value.slice(wrapping.prefix));
+        return /^(?:[a-z][a-z\d+.-]*:|\/)/i.test(target) ? parse(target, served.origin) : null;
       } catch {
         return undefined;
       }
@@ -135,182 +157,230 @@
     return null;
   }
 
-  // A text fragment points into the page and is no part of its address; an ordinary #anchor is.
-  function target(url) {
-    const [, before, fragment] = /^(.*?)#?:~:(?:text=)?(.*)$/s.exec(url.hash) || [null, url.hash, null];
-    return { url: url.href.slice(0, url.href.length - url.hash.length) + before, fragment };
+  // A text fragment points into the page and is no part of its address; an ordinary #anchor is
+  // (serpapi/public-roadmap#3827).
+  function split(target) {
+    if (!target) return { url: null, fragment: null };
+    const [, url, fragment] = /^(.*?)#?:~:(?:text=)?(.*)$/s.exec(target.hash) || [null, target.hash, null];
+    return { url: target.href.slice(0, target.href.length - target.hash.length) + url, fragment };
+  }
+
+  // The host in an address as shown: "https://shop.example › widgets".
+  function hostIn(shown) {
+    const token = shown.split(/[\s›]/)[0];
+    const host = parse(/^https?:\/\//i.test(token) ? token : `https://${token}`)?.host || "";
+    return /^(?:[^\s.]+\.)+[^\s.\d]{2,}$/.test(host) ? host : null;
   }
 
   // ---- rows -------------------------------------------------------------------------------------------------------
 
-  // The results area may lie inside something that later holds the answer (field notes 2026-08-04: #m-x-content
-  // briefly wraps the whole page). Furniture is what does not contain the area.
+  const linkOf = (heading) => closest(heading, "a[href]") || first(heading, "a[href]");
+
+  // Whether an element lies in something that lists no results. What holds the results area itself is not furniture:
+  // the answer's container briefly wraps the whole page (field notes, 2026-08-04).
   function inFurniture(element, areas) {
-    if (!FURNITURE) return false;
-    for (let region = closest(element, FURNITURE); region; ) {
-      const found = region;
-      if (!areas.some((area) => contains(found, area))) return true;
+    let region = FURNITURE && closest(element, FURNITURE);
+    while (region) {
+      const around = region;
+      if (!areas.some((area) => contains(around, area))) return true;
       const above = parentOf(region);
       region = above && closest(above, FURNITURE);
     }
     return false;
   }
 
-  const linkOf = (heading) => closest(heading, "a[href]") || first(heading, "a[href]");
+  // Headings with a link that could be rows. `before` and `after` are the linked headings next to each, rows or not:
+  // a row's box ends where another begins.
+  function headings(selectors) {
+    const areas = all(parts.area);
+    if (ROW) {
+      return all(parts.row).flatMap((box) => {
+        const heading = first(box, TITLE);
+        const anchor = heading && linkOf(heading);
+        return anchor && !inFurniture(box, areas) ? [{ heading, anchor, box }] : [];
+      });
+    }
+    const linked = [];
+    for (const heading of all(selectors)) {
+      const anchor = linkOf(heading);
+      if (anchor && (!SCOPE || closest(heading, SCOPE))) linked.push({ heading, anchor });
+    }
+    linked.forEach((each, at) => {
+      each.before = linked[at - 1]?.heading;
+      each.after = linked[at + 1]?.heading;
+    });
+    return linked.filter(({ heading, anchor }) => !inFurniture(contains(anchor, heading) ? heading : anchor, areas));
+  }
 
   // Folded rows are no rows. But where one fold holds more of them than the page shows, it is the column itself that
   // still waits for its scripts.
-  function shown(found) {
-    const hidden = found.filter((each) => !displayed(each.heading));
-    if (!hidden.length) return found;
+  function unfolded(found) {
     const folds = new Map();
-    for (const each of hidden) {
+    for (const each of found) {
+      if (displayed(each.heading)) continue;
       let fold = each.heading;
       for (let above = parentOf(fold); above && !displayed(above); above = parentOf(above)) fold = above;
-      each.fold = fold;
-      folds.set(fold, (folds.get(fold) || 0) + 1);
+      folds.set(fold, [...(folds.get(fold) || []), each]);
     }
-    const open = found.length - hidden.length;
-    return found.filter((each) => !each.fold || folds.get(each.fold) > Math.max(1, open));
+    if (!folds.size) return found;
+    const folded = new Set([...folds.values()].flat());
+    const shown = found.length - folded.size;
+    for (const rows of folds.values()) {
+      if (rows.length > Math.max(1, shown)) for (const each of rows) folded.delete(each);
+    }
+    return found.filter((each) => !folded.has(each));
   }
 
-  const candidates = () => all(HEADINGS).length;
-
-  function headed() {
-    const areas = [...all(AREA)];
-    if (parts.row.length) {
-      const found = [];
-      for (const row of all(list("row"))) {
-        const heading = first(row, TITLES);
-        const anchor = heading && linkOf(heading);
-        if (anchor && !inFurniture(row, areas)) found.push({ heading, anchor, block: row });
-      }
-      return found;
+  // The boxes around a row's header, from the inside outwards, up to where another row or the results area begins.
+  function boxesOf({ heading, anchor, box, before, after }) {
+    if (box) return [box];
+    const boxes = [];
+    let above = parentOf(contains(anchor, heading) ? anchor : heading);
+    for (; above && !is(above, AREA); above = parentOf(above)) {
+      if ((before && contains(above, before)) || (after && contains(above, after))) break;
+      boxes.push(above);
     }
-    const found = [];
-    for (const heading of all(HEADINGS)) {
-      const anchor = linkOf(heading);
-      if (anchor && !inFurniture(heading, areas)) found.push({ heading, anchor });
-    }
-    return found;
+    return boxes;
   }
 
-  // The lines of a row that are neither its header nor furniture, and the box they were found in: from the header up
-  // until the box holds more, but never so far that it holds another heading.
-  function body(candidate) {
-    const { heading, anchor } = candidate;
-    const header = new Set(lines(anchor));
-    const skip = (element) => {
-      const name = nameOf(element);
-      return name === "a" || name === "button" || name === "cite" || element === heading ||
-        (CITE && matches(element, CITE)) || attribute(element, "role") === "button" ||
-        (FURNITURE && matches(element, FURNITURE));
+  // What a row says under its title, and the box that holds both: where the engine marks it, else in the first box
+  // that says more than the header does. A header's lines can stand there twice; they are never news.
+  function underTitle(candidate) {
+    const boxes = boxesOf(candidate);
+    for (const box of boxes) {
+      const node = SNIPPET ? first(box, SNIPPET) : null;
+      if (node) return { box, node, text: textIn(node, isControl) };
+    }
+    const header = new Set(lines(candidate.anchor));
+    const skip = (element) =>
+      element === candidate.heading || isControl(element) || is(element, CITE) || is(element, FURNITURE);
+    for (const box of boxes) {
+      const news = lines(box, skip).filter((line) => says(line) && !header.has(line));
+      if (news.length) return { box, node: null, text: news.join(" ") };
+    }
+    return { box: boxes[0] || candidate.heading, node: null, text: "" };
+  }
+
+  // "Read more", "Translate this page", "About this result".
+  const isControl = (element) =>
+    nameOf(element) === "a" || nameOf(element) === "button" || attribute(element, "role") === "button";
+
+  // A date at the head of a snippet stands in an element of its own, set off by a dash: in any language.
+  function dateAtHead(node) {
+    const walker = Document.prototype.createTreeWalker.call(document, node, NodeFilter.SHOW_TEXT);
+    const next = () => {
+      while (walker.nextNode()) if (collapse(textOf(walker.currentNode))) return walker.currentNode;
+      return null;
     };
-    const fresh = (box) => lines(box, skip).filter((line) => !header.has(line));
-    if (candidate.block) return { box: candidate.block, found: fresh(candidate.block) };
-    let box = contains(anchor, heading) ? anchor : heading;
-    for (let above = parentOf(box); above && !matches(above, AREA || "body"); above = parentOf(above)) {
-      const headings = within(above, TITLES);
-      if (headings.length > 1 && [...headings].some((each) => each !== heading && linkOf(each))) break;
-      box = above;
-      const found = fresh(box);
-      if (found.length) return { box, found };
-    }
-    return { box, found: [] };
+    const head = next();
+    if (!head || nameOf(parentOf(head)) !== "span" || textOf(parentOf(head)).length > 40) return null;
+    const [, date, dash] = /^\s*(.*?)\s*([—–-]?)\s*$/s.exec(textOf(head));
+    if (!/\p{N}/u.test(date)) return null;
+    return dash || /^\s*[—–-]\s/.test(textOf(next() || head)) ? collapse(date) : null;
   }
 
-  function describe(candidate, lead) {
+  const tidy = (text) => {
+    const plain = text.replace(/^[\s·•|—–-]+|[\s·•|]+$/g, "");
+    return says(plain) ? plain : null;
+  };
+
+  function row(candidate) {
+    const lead = follow(candidate.anchor);
+    if (!lead) return null;
     const title = textIn(candidate.heading);
-    const { box, found } = body(candidate);
+    const { box, node, text } = underTitle(candidate);
+    const marked = MARK !== "" && (first(box, MARK) !== null || closest(candidate.heading, MARK) !== null);
     const cite = CITE ? first(box, CITE) : null;
-    if (lead.own && !cite) return null; // the engine's own pages are results where their address is shown, else modules
-    let text = null;
-    for (const css of parts.snippet) {
-      const node = first(box, css) || (parentOf(box) && within(parentOf(box), TITLES).length === 1 && first(parentOf(box), css));
-      if (node) { text = node; break; }
+    const address = cite ? textIn(cite) : "";
+    const host = lead.target ? lead.target.host : hostIn(address);
+    const name = () =>
+      textIn(candidate.anchor, (element) => element === candidate.heading || is(element, CITE)) || null;
+    let date = node && dateAtHead(node);
+    const snippet = date && text.startsWith(date) ? text.slice(date.length) : text;
+    if (!date && address && !hostIn(address)) date = / · ([^·]*\p{N}[^·]*)$/u.exec(address)?.[1] || null;
+    const said = {
+      title,
+      ...split(lead.target),
+      link: lead.link,
+      link_form: lead.form,
+      snippet: tidy(snippet),
+      site: host ? host.replace(/^www\.(?=[^.]+\.)/, "") : name(),
+      date,
+    };
+    return { said, marked, home: lead.form === "direct" && isOwn(lead.target) };
+  }
+
+  function rows(selectors, limit) {
+    const read = unfolded(headings(selectors)).map(row).filter((each) => each && each.said.title);
+    // Where rows are marked, a headed link without the mark is a module's. The engine's own pages can be results, and
+    // its modules link to them: those are never taken unmarked.
+    const marks = selectors === parts.heading && read.some((each) => each.marked);
+    const found = new Map();
+    for (const { said, marked, home } of read) {
+      if (MARK && !marked && (marks || home)) continue;
+      // Each target once. The title is part of the key: saved pages with blanked addresses list ten rows, not one.
+      const key = `${said.url || said.link}\n${said.title}`;
+      if (!found.has(key)) found.set(key, said);
+      if (found.size >= limit) break;
     }
-    const skip = (element) => nameOf(element) === "a" || nameOf(element) === "button";
-    let snippet = text ? textIn(text, skip) : found.join(" ");
-    let date = null;
-    const dated = /^(.{4,40}?) [—–-] /.exec(snippet);
-    if (dated && /\p{N}/u.test(dated[1])) { date = dated[1]; snippet = snippet.slice(dated[0].length); }
-    return { title, url: lead.url, link: lead.link, link_form: lead.link_form, fragment: lead.fragment, snippet: snippet || null, site: siteOf(lead, cite, candidate), date };
+    return [...found.values()];
   }
 
-  function siteOf(lead, cite, candidate) {
-    const host = lead.url ? new URL(lead.url).host : hostIn(cite ? textIn(cite) : "");
-    if (host) return host.replace(/^www\.(?=[^.]+\.)/, "");
-    const header = candidate.anchor;
-    const name = textIn(header, (element) => element === candidate.heading || (CITE && matches(element, CITE)));
-    return name || null;
-  }
-
-  // The host in an address as shown: "https://shop.example › widgets", "shop.example › widgets".
-  function hostIn(shownAddress) {
-    const token = shownAddress.split(/[\s›]/)[0];
-    const url = parse(/^https?:\/\//i.test(token) ? token : `https://${token}`);
-    return url && /^(?:[^\s.]+\.)+[^\s.\d]{2,}$/u.test(url.host) ? url.host : null;
-  }
-
-  function results(limit = Infinity) {
-    const rows = [];
-    const seen = new Set();
-    for (const candidate of shown(headed())) {
-      const lead = follow(candidate.anchor);
-      if (!lead) continue;
-      const row = describe(candidate, lead);
-      if (!row || !row.title) continue;
-      // One row for one target. The title is part of it: pages whose addresses were blanked list ten rows, not one.
-      const key = `${row.url || row.link}\n${row.title}`;
-      if (seen.has(key)) continue;
-      seen.add(key);
-      rows.push(row);
-      if (rows.length >= limit) break;
-    }
-    return rows;
-  }
+  const candidates = () => all(ROW ? parts.row : parts.heading).length;
+  const results = (limit = Infinity) => rows(parts.heading, limit);
 
   // ---- state ------------------------------------------------------------------------------------------------------
 
-  const said = (root, skip) => lines(root, skip).length > 0;
-  const hasContent = (area) =>
-    first(area, "a[href]") !== null || said(area, (element) => /^h[1-6]$/.test(nameOf(element)));
+  const speaks = (root, skip) => lines(root, skip).some(says);
+  // Headings name what follows them, here even where nothing does: "Search Results", "Page Navigation".
+  const isCaption = (element) => /^h[1-6]$/.test(nameOf(element));
+  const holdsContent = (area) => speaks(area, (element) => isCaption(element) || is(element, FURNITURE));
 
   function holds(rule, areas) {
     if (rule.unless_area && areas.length) return false;
     if (rule.address) return new RegExp(rule.address).test(location.host + location.pathname);
-    if (rule.css) return all(rule.css).length > 0;
-    return [...all("noscript")].some((node) =>
+    if (rule.css.length) return all(rule.css).length > 0;
+    return all(["noscript"]).some((node) =>
       (textOf(node) + (attribute(node, "data-inert-src") || "")).includes(rule.noscript));
   }
 
-  // Results first; then the address; then forms and ids; then the engine's own "nothing found". Never a page's words.
-  function judge(rows) {
-    const loading = document.readyState === "loading";
-    const areas = [...all(AREA)];
-    const state = (page_state, challenge_kind, conclusive) => ({ page_state, challenge_kind, conclusive });
-    if (rows.length) return state("results", null, false);
+  // Results first; then the address; then forms and ids; then the engine's own "nothing found". Never a page's words:
+  // engines echo the query.
+  function judge(found, loading) {
+    const state = (page_state, conclusive = false, challenge_kind = null) => ({ page_state, challenge_kind, conclusive });
+    if (found.length) return state("results");
+    const areas = all(parts.area);
     const rule = refusals.find((each) => holds(each, areas));
-    // While the parser is at work, only the address can not change: results may follow an overlay's form.
-    if (rule) return state("challenge", rule.kind, rule.conclusive && (Boolean(rule.address) || !loading));
-    if (areas.some(hasContent)) return state("unparseable", null, false);
-    const aside = list("aside");
-    const skip = (element) => nameOf(element) === "a" || (aside && matches(element, aside));
-    if ([...all(list("nothing"))].some((each) => said(each, skip))) return state("no_results", null, !loading);
-    return state("suspected_block", null, false);
+    // While the parser is at work only the address is certain: an overlay's form can come before the results.
+    if (rule) return state("challenge", rule.conclusive && (Boolean(rule.address) || !loading), rule.kind);
+    if (areas.some(holdsContent)) return state("unparseable");
+    const beside = (element) => isControl(element) || isCaption(element) || is(element, ASIDE);
+    if (all(parts.nothing).some((each) => speaks(each, beside))) return state("no_results", !loading);
+    return state("suspected_block");
   }
 
-  function read(limit) {
-    const rows = results(limit);
+  function read(limit = Infinity) {
+    const ready = readyOf(document);
+    const loading = ready === "loading";
     const warnings = [];
-    if (rows.length) {
-      for (const rule of refusals) {
-        if (rule.css && !rule.unless_area && all(rule.css).length) warnings.push(`a ${rule.kind} dialog lies over the results`);
-      }
+    let found = results(limit);
+    // Only on a page that is all there: while it comes in, its other blocks come before its rows.
+    if (!found.length && !loading ) {
+      found = rows(parts.last_resort, limit);
+      if (found.length) warnings.push("no result is marked as one: these were taken from the page's other headings");
+    }
+    if (found.length) {
+      const over = refusals.filter((rule) => rule.css.length && !rule.unless_area && holds(rule, []));
+      for (const rule of over) warnings.push(`a ${rule.kind} form lies over the results`);
     }
     return {
-      ...judge(rows), results: rows, warnings, url: location.href, title: document.title,
-      lang: attribute(document.documentElement, "lang"), ready: document.readyState,
+      ...judge(found, loading),
+      results: found,
+      warnings,
+      url: location.href,
+      title: titleOf(document),
+      lang: attribute(rootOf(document), "lang"),
+      ready,
     };
   }
 

@@ -47,8 +47,13 @@ class Onlooker:
         async def crash(connection: Connection) -> None:
             attached = await connection.root.call("Target.attachToTarget", {"targetId": target_id, "flatten": True})
             session = connection.session(attached["sessionId"], target_id)
-            async with session.expect("Inspector.targetCrashed"):
-                asyncio.ensure_future(session.call("Page.crash", timeout=0.1)).add_done_callback(lambda f: f.exception())
+            while True:
+                try:
+                    await session.call("Page.crash", timeout=10)
+                except cn.TabCrashed:
+                    return
+                except cn.ProtocolError:  # "Page has pending navigations, not killing": it has an address before a page
+                    await asyncio.sleep(0.05)
 
         self._with(crash)
 
