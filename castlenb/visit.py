@@ -91,14 +91,13 @@ class Visit:
     def timings(self) -> dict[str, float | None]:
         """The page-clock times, from the first document's origin.
 
-        ``parse_ready_ms``: the first instant at which a result could be read; ``results_complete_ms``: at which the
-        results that were returned were all there; ``parsed_ms``, ``loaded_ms``, ``response_end_ms``: the document's own.
+        ``parse_ready_ms``: the first instant at which a result could be read; ``results_complete_ms``: at which as
+        many as asked for were there to their last word, or the document had been parsed; ``parsed_ms``, ``loaded_ms``, ``response_end_ms``: the document's own.
         """
         counts: list[list[float]] = self.timeline["counts"]
-        most = max((n for _, n in counts), default=0)
         times = {
-            "parse_ready_ms": next((t for t, n in counts if n), None),
-            "results_complete_ms": next((t for t, n in counts if n == most and n), None),
+            "parse_ready_ms": next((t for t, rows, _ in counts if rows), None),
+            "results_complete_ms": self.timeline.get("results_complete_ms"),
             "response_end_ms": self.timeline.get("response_end_ms"),
             "parsed_ms": self.timeline.get("parsed_ms"),
             "loaded_ms": self.timeline.get("loaded_ms"),
@@ -147,7 +146,7 @@ class Visitor:
         try:
             async with asyncio.timeout_at(self._deadline.at):
                 self._deadline.phase = "navigate"
-                await self.tab.navigate(url, timeout=self._deadline.left() + 1)
+                await watch.set_off(self._deadline)
                 self._deadline.phase = "watch"
                 return await watch.until_done(self._deadline)
         except (TimeoutError, CallTimeout) as late:
@@ -169,6 +168,23 @@ class _Watch:
         self._started_at = datetime.now(UTC)
         self._first_origin_ms = time.time() * 1000  # until the first document has told its own
         self._origin_known = False
+        self._context: int | None = None
+
+    async def set_off(self, deadline: Deadline) -> None:
+        """Navigates. The request for our world is sent right behind: Chrome holds it until the document is there, and
+        the renderer answers it before it parses, where later it would have to wait for the first layout to end."""
+        patience = deadline.left() + 1
+        world = asyncio.create_task(self._tab.world(page.WORLD, timeout=patience))
+        try:
+            await self._tab.navigate(self._url, timeout=patience)
+            # An answer that came first is that of the old document: there was nothing to hold the request for.
+            if not world.done():
+                self._context = await world
+        except ProtocolError:
+            pass  # the old document's world, gone with it; until_done() asks again
+        finally:
+            world.cancel()
+            await asyncio.gather(world, return_exceptions=True)
 
     async def until_done(self, deadline: Deadline) -> Visit:
         rule = json.dumps({"results": self._rule.results, "quiet_ms": self._rule.quiet_ms, "empty_ms": self._rule.empty_ms})
@@ -199,7 +215,9 @@ class _Watch:
         return self._visit(json.loads(said)) if said.startswith("{") else None
 
     async def _ask(self, expression: str, *, timeout: float, await_promise: bool = False) -> str:
-        context = await self._tab.world(page.WORLD)
+        context, self._context = self._context, None
+        if context is None:
+            context = await self._tab.world(page.WORLD)
         answer = self._tab.session.evaluate(expression, context_id=context, await_promise=await_promise, timeout=timeout)
         if self._origin_known:
             return str(await answer)

@@ -90,9 +90,10 @@ class Tab:
             raise NavigationFailed(url, answer["errorText"], saved if answer.get("isDownload") else "")
         return str(answer.get("loaderId", ""))
 
-    async def world(self, name: str) -> int:
+    async def world(self, name: str, *, timeout: float = 10.0) -> int:
         """The execution context of that isolated world in the present document, where an init script of it ran too."""
-        answer = await self.session.call("Page.createIsolatedWorld", {"frameId": self.frame_id, "worldName": name})
+        params = {"frameId": self.frame_id, "worldName": name}
+        answer = await self.session.call("Page.createIsolatedWorld", params, timeout=timeout)
         return int(answer["executionContextId"])
 
     async def aclose(self) -> None:

@@ -18,7 +18,7 @@ Part = Literal[
     "area",  # the results area: content in it that yields no result is drift
     "row",  # one result's box, where the engine marks it; empty where only structure tells
     "heading",  # a result's title
-    "last_resort",  # titles where none of those yields a row: tried on whole pages only, and said in a warning
+    "last_resort",  # titles anywhere on pages where none of those yields a row: only once a page is whole, and said
     "mark",  # what a web result has and a module has not; asked of rows that stay on the engine's own host
     "snippet",  # the text under the title
     "cite",  # the address as the page shows it

@@ -13,7 +13,7 @@ from .base import Engine, Hook, LinkForm, Query, Refusal
 # www.google.com, www.google.de, www.google.co.uk, www.google.com.br; /sorry/ also comes from ipv4. and ipv6.
 OWN = r"(?:www\.|ipv[46]\.)?google\.(?:com|cat|[a-z]{2}|com?\.[a-z]{2})"
 
-PAGES = "saved pages, many hands"
+PAGES = "saved pages of many hands"
 
 
 def address(query: Query) -> str:
@@ -36,60 +36,74 @@ def address(query: Query) -> str:
 
 
 HOOKS = (
-    # Results can stand beside #rso: a featured snippet above it (2023), further pages of a scroll in #botstuff.
-    Hook("scope", "#rcnt", "id", "high", PAGES, ("2019-01", "2026-07")),
-    Hook("scope", "#center_col", "id", "high", PAGES, ("2019-01", "2026-07")),
-    Hook("scope", "#search", "id", "high", PAGES, ("2019-01", "2026-09")),
-    Hook("scope", "#rso", "id", "high", PAGES, ("2019-01", "2026-09")),
-    Hook("scope", "#main", "id", "medium", "layout without scripts", ("2022-06", "2024-11")),
-    Hook("area", "#rso", "id", "high", PAGES, ("2019-01", "2026-09")),
-    Hook("area", "#search", "id", "high", PAGES, ("2019-01", "2026-09")),
-    Hook("heading", "h3", "structure", "high", PAGES, ("2019-01", "2026-09")),
+    # Results can stand beside #rso: a featured snippet above it (2023), further pages of a scroll in #botstuff (2024).
+    Hook("scope", "#rcnt", "id", "high", PAGES, ("2019-12", "2026-07")),
+    Hook("scope", "#center_col", "id", "high", PAGES, ("2019-12", "2026-07")),
+    Hook("scope", "#search", "id", "high", PAGES, ("2019-12", "2026-09")),
+    Hook("scope", "#rso", "id", "high", PAGES, ("2019-12", "2026-09")),
+    Hook("scope", "#main", "id", "medium", "saved pages, layout without scripts", ("2019-12", "2026-07")),
+    Hook("area", "#rso", "id", "high", PAGES, ("2019-12", "2026-09")),
+    Hook("area", "#search", "id", "high", PAGES, ("2019-12", "2026-09")),
+    Hook("heading", "h3", "structure", "high", PAGES, ("2019-12", "2026-09")),
     # Phones get no <h3>: the title is a heading by role, inside the header box that wide layouts have too.
-    Hook("heading", "[data-snhf] [role=heading]", "attribute", "high", PAGES, ("2022-06", "2023-06")),
+    Hook("heading", "[data-snhf] [role=heading]", "attribute", "high", "saved pages, phones", ("2023-05", "2023-06")),
+    # Phones of old, and the news tab; then the layout for text browsers, which marks nothing at all.
     Hook(
         "last_resort",
-        'a[href] [role=heading][aria-level="3"]:not([role=listitem] *, g-section-with-header *)',
+        '#main a[href] [role=heading][aria-level="3"]:not([role=listitem] *, g-section-with-header *)',
         "aria",
         "low",
-        "phones before 2022, news tab",
-        ("2020-11", "2021-12"),
+        "saved pages, phones",
+        ("2020-06", "2022-06"),
     ),
-    Hook("mark", "cite", "structure", "high", PAGES, ("2019-01", "2026-09")),
-    Hook("mark", "[data-snhf]", "attribute", "high", PAGES, ("2022-06", "2026-09")),
-    Hook("snippet", '[data-sncf="1"]', "attribute", "high", PAGES, ("2022-06", "2026-09")),
-    Hook("cite", "cite", "structure", "high", PAGES, ("2019-01", "2026-09")),
-    # The answer. Its ids are tried before its attributes: #eKIzJc is older than #m-x-content and wraps it.
-    Hook("answer", "#eKIzJc", "id", "high", PAGES, ("2025-02", "2026-02")),
-    Hook("answer", "#m-x-content", "id", "medium", "field notes 2026-08-04", ("2025-03", "2026-08")),
-    Hook("answer", '[data-subtree*="mfc"]', "attribute", "medium", PAGES, ("2025-03", "2026-02")),
-    Hook("answer", '[data-async-type="folsrch"]', "attribute", "medium", PAGES, ("2025-03", "2026-02")),
+    Hook(
+        "last_resort",
+        'a[href^="/url?"] > span:first-child',
+        "structure",
+        "low",
+        "saved page, text browsers; many parsers",
+        ("2022-01", "2025-11"),
+    ),
+    # In all of 110 saved pages every web row shows an address or has a header box, and no module's heading does.
+    Hook("mark", "cite", "structure", "high", PAGES, ("2019-12", "2026-09")),
+    Hook("mark", "[data-snhf]", "attribute", "high", PAGES, ("2023-05", "2026-09")),
+    Hook("snippet", '[data-sncf="1"]', "attribute", "high", PAGES, ("2023-05", "2026-09")),
+    Hook("cite", "cite", "structure", "high", PAGES, ("2019-12", "2026-09")),
+    # The answer, at the top or in the middle of #rso. #eKIzJc wraps the rest and is there before it.
+    Hook("answer", "#eKIzJc", "id", "high", PAGES, ("2025-02", "2026-07")),
+    Hook("answer", "#m-x-content", "id", "medium", "field notes, 2026-08-04", ("2025-03", "2026-08")),
+    Hook("answer", '[data-subtree*="mfc"]', "attribute", "medium", PAGES, ("2025-02", "2026-07")),
+    Hook("answer", '[data-async-type="folsrch"]', "attribute", "medium", PAGES, ("2025-02", "2026-07")),
     # Ads.
-    Hook("furniture", "#tads, #tadsb, #bottomads, #tvcap", "id", "high", PAGES, ("2019-01", "2026-07")),
-    Hook("furniture", "[data-text-ad], [data-pla]", "attribute", "high", PAGES, ("2022-06", "2026-07")),
-    # People also ask. Its answers hold headed links, folded (serpapi/public-roadmap#2534) and, since 2026-10, the
-    # first one open (WebSearcher 0.12.1), so being hidden does not tell them.
-    Hook("furniture", ".related-question-pair", "class", "high", PAGES, ("2019-01", "2026-02")),
-    Hook("furniture", "[data-initq]", "attribute", "high", PAGES, ("2022-06", "2026-02")),
-    # Facts of the knowledge graph, "Things to know".
-    Hook("furniture", '[data-attrid^="kc:/"], [data-attrid^="lab/"]', "attribute", "medium", PAGES, ("2024-03", "2026-02")),
-    Hook("furniture", "#rhs, [role=complementary]", "aria", "high", PAGES, ("2019-01", "2026-07")),
-    # Sitelinks of a result with its own box; carousels; what lies over the page.
-    Hook("furniture", "table", "structure", "medium", PAGES, ("2019-01", "2026-02")),
-    Hook("furniture", "g-scrolling-carousel, g-inner-card", "structure", "medium", PAGES, ("2019-01", "2026-02")),
-    Hook("furniture", "[role=dialog]", "aria", "medium", PAGES, ("2025-03", "2026-02")),
-    # "did not match any documents": known by there being something, whatever it says and in which language.
-    Hook("nothing", "#botstuff", "id", "high", PAGES, ("2026-02", "2026-07")),
-    Hook("nothing", "#topstuff", "id", "high", PAGES, ("2019-01", "2023-06")),
+    Hook("furniture", "#tads, #tadsb, #bottomads, #tvcap", "id", "high", PAGES, ("2019-12", "2026-07")),
+    Hook("furniture", "[data-text-ad], a[data-pcu]", "attribute", "high", PAGES, ("2023-05", "2026-07")),
+    # People also ask. Its answers hold headed links with an address, folded (serpapi/public-roadmap#2534) and, since
+    # 2026-10, the first of them open (WebSearcher 0.12.1): being hidden does not tell them.
+    Hook("furniture", ".related-question-pair", "class", "high", PAGES, ("2019-12", "2026-07")),
+    Hook("furniture", "[data-initq], [data-q]", "attribute", "high", PAGES, ("2023-05", "2026-07")),
+    # Facts of the knowledge graph; "Things to know", whose folds hold whole results.
+    Hook("furniture", '[data-attrid^="kc:/"]', "attribute", "medium", PAGES, ("2023-05", "2026-07")),
+    Hook("furniture", '[data-attrid^="lab/"]', "attribute", "medium", PAGES, ("2023-05", "2026-02")),
+    # On some pages the side column lies inside #rso (2024-03).
+    Hook("furniture", "#rhs, [role=complementary]", "aria", "high", PAGES, ("2019-12", "2026-07")),
+    # Sitelinks that have headings; carousels; what lies over the page.
+    Hook("furniture", "table:has(h3)", "structure", "medium", PAGES, ("2019-12", "2026-07")),
+    Hook("furniture", "g-scrolling-carousel, g-inner-card", "structure", "medium", PAGES, ("2023-05", "2026-02")),
+    Hook("furniture", "[role=dialog]", "aria", "medium", PAGES, ("2023-05", "2026-07")),
+    # "did not match any documents": known by there being something, whatever it says and in which language. On pages
+    # with results both are empty but for what stands aside (seen on all saved pages since 2025).
+    Hook("nothing", "#botstuff", "id", "high", PAGES, ("2026-04", "2026-07")),
+    Hook("nothing", "#topstuff", "id", "high", PAGES, ("2021-11", "2023-05")),
     Hook(
         "nothing",
         "#main:not(:has(#cnt)) > div:not(:first-child)",
         "structure",
         "low",
-        "layout without scripts, which has neither",
-        ("2022-06", "2023-06"),
+        "saved pages, layout without scripts",
+        ("2021-11", "2023-06"),
     ),
-    Hook("aside", "#bres, [role=navigation], #bottomads, #tadsb", "id", "medium", PAGES, ("2019-01", "2026-07")),
+    Hook("aside", "#bres, [role=navigation]", "aria", "high", PAGES, ("2019-12", "2026-07")),
+    Hook("aside", "#bottomads, #tadsb", "id", "medium", PAGES, ("2019-12", "2026-07")),
 )
 
 LINKS = (

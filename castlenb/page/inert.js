@@ -35,9 +35,10 @@
     fragment: method(DocumentFragment, "querySelectorAll"),
   };
 
-  const words = (text) => (text || "").toLowerCase().split(/\s+/).filter(Boolean);
-  // Chrome drops control characters and spaces before it looks at a scheme, and tabs and newlines inside it.
-  const runs = (value) => /^(javascript|vbscript):/i.test(value.replace(/[\u0000-\u0020]+/g, "").slice(0, 16));
+  const words = (list) => (list || "").toLowerCase().split(/\s+/).filter(Boolean);
+  // As Chrome sees it: control characters and spaces before a scheme do not count, nor tabs and newlines inside it.
+  const spelt = (word) => [...word].join("[\\t\\n\\r]*");
+  const RUNS = new RegExp(`^[\\u0000-\\u0020]*(?:${spelt("javascript")}|${spelt("vbscript")})[\\t\\n\\r]*:`, "i");
 
   function clean(scope, find) {
     for (const element of find(scope, GONE)) remove(element);
@@ -61,7 +62,7 @@
     for (const element of find(scope, "*")) {
       for (const name of names(element)) {
         const lower = name.toLowerCase();
-        if (lower.startsWith("on") || ATTRIBUTES.has(lower) || runs(attribute(element, name))) unset(element, name);
+        if (lower.startsWith("on") || ATTRIBUTES.has(lower) || RUNS.test(attribute(element, name))) unset(element, name);
       }
     }
     // Also where declarative shadow roots are: DOMParser leaves those as templates.

@@ -4,7 +4,9 @@
 //
 //   candidates()     how many headings could be rows: one query, tells whether `results` is worth another call
 //   results(limit?)  the rows, in page order
-//   read(limit?)     the rows, the state of the page, and what a careful reader would want to know
+//   whole(row)       whether the page goes on behind a row of `results`: until then the parser may be inside it
+//   read(rows?)      the rows (those, where they have just been read), the state of the page, and what a careful reader
+//                    would want to know
 (function (spec) {
   const { parts, links, refusals } = spec;
 
@@ -201,9 +203,10 @@
       });
     }
     const linked = [];
+    const anywhere = selectors !== parts.heading || SCOPE === "";
     for (const heading of all(selectors)) {
       const anchor = linkOf(heading);
-      if (anchor && (!SCOPE || closest(heading, SCOPE))) linked.push({ heading, anchor });
+      if (anchor && (anywhere || closest(heading, SCOPE))) linked.push({ heading, anchor });
     }
     linked.forEach((each, at) => {
       each.before = linked[at - 1]?.heading;
@@ -231,12 +234,12 @@
     return found.filter((each) => !folded.has(each));
   }
 
-  // The boxes around a row's header, from the inside outwards, up to where another row or the results area begins.
+  // A row's title with its link, and the boxes around both, from the inside outwards, up to where another row or the
+  // results area begins.
   function boxesOf({ heading, anchor, box, before, after }) {
     if (box) return [box];
-    const boxes = [];
-    let above = parentOf(contains(anchor, heading) ? anchor : heading);
-    for (; above && !is(above, AREA); above = parentOf(above)) {
+    const boxes = [contains(anchor, heading) ? anchor : heading];
+    for (let above = parentOf(boxes[0]); above && !is(above, AREA); above = parentOf(above)) {
       if ((before && contains(above, before)) || (after && contains(above, after))) break;
       boxes.push(above);
     }
@@ -251,14 +254,16 @@
       const node = SNIPPET ? first(box, SNIPPET) : null;
       if (node) return { box, node, text: textIn(node, isControl) };
     }
-    const header = new Set(lines(candidate.anchor));
+    const bare = (text) => text.replace(/\s+/g, "");
+    const header = bare(textOf(candidate.anchor));
     const skip = (element) =>
       element === candidate.heading || isControl(element) || is(element, CITE) || is(element, FURNITURE);
     for (const box of boxes) {
-      const news = lines(box, skip).filter((line) => says(line) && !header.has(line));
+      if (box === candidate.anchor || box === candidate.heading) continue;
+      const news = lines(box, skip).filter((line) => says(line) && !header.includes(bare(line)));
       if (news.length) return { box, node: null, text: news.join(" ") };
     }
-    return { box: boxes[0] || candidate.heading, node: null, text: "" };
+    return { box: boxes[0], node: null, text: "" };
   }
 
   // "Read more", "Translate this page", "About this result".
@@ -284,6 +289,8 @@
     return says(plain) ? plain : null;
   };
 
+  const boxes = new WeakMap(); // of the rows as they are returned
+
   function row(candidate) {
     const lead = follow(candidate.anchor);
     if (!lead) return null;
@@ -307,6 +314,7 @@
       site: host ? host.replace(/^www\.(?=[^.]+\.)/, "") : name(),
       date,
     };
+    boxes.set(said, box);
     return { said, marked, home: lead.form === "direct" && isOwn(lead.target) };
   }
 
@@ -328,6 +336,15 @@
 
   const candidates = () => all(ROW ? parts.row : parts.heading).length;
   const results = (limit = Infinity) => rows(parts.heading, limit);
+
+  function whole(row) {
+    for (let node = boxes.get(row); node; node = parentOf(node)) {
+      for (let next = nextOf(node); next; next = nextOf(next)) {
+        if (kindOf(next) === Node.ELEMENT_NODE || collapse(textOf(next))) return true;
+      }
+    }
+    return false;
+  }
 
   // ---- state ------------------------------------------------------------------------------------------------------
 
@@ -359,14 +376,14 @@
     return state("suspected_block");
   }
 
-  function read(limit = Infinity) {
+  function read(known = null) {
     const ready = readyOf(document);
     const loading = ready === "loading";
     const warnings = [];
-    let found = results(limit);
+    let found = known || results();
     // Only on a page that is all there: while it comes in, its other blocks come before its rows.
-    if (!found.length && !loading ) {
-      found = rows(parts.last_resort, limit);
+    if (!found.length && !loading) {
+      found = rows(parts.last_resort, Infinity);
       if (found.length) warnings.push("no result is marked as one: these were taken from the page's other headings");
     }
     if (found.length) {
@@ -384,5 +401,5 @@
     };
   }
 
-  return { candidates, results, read };
+  return { candidates, results, whole, read };
 })

@@ -9,11 +9,14 @@
   const now = () => performance.now();
   const since = (key) => performance.getEntriesByType("navigation")[0]?.[key] || null;
 
-  const counts = []; // [t, results] at every change of the number of results
+  const counts = []; // [t, rows, whole rows] at every change: a row is whole once the parser has left it
   const heartbeat = { beats: 0, max_gap_ms: 0 };
   const visibility = [[0, document.visibilityState]];
   let candidates = 0;
-  let found = 0;
+  let rows = [];
+  let readAt = 0;
+  let whole = 0;
+  let completeAt = null;
   let lastChange = 0;
   let parsedAt = null;
   let lastBeat = now();
@@ -22,13 +25,17 @@
   const parsed = () => document.readyState === "complete" || since("domContentLoadedEventEnd") !== null;
 
   function count() {
+    const before = rows.length;
     const seen = reader.candidates();
-    if (seen === candidates) return;
-    candidates = seen;
-    const rows = reader.results().length;
-    if (rows === found) return;
-    found = rows;
-    counts.push([now(), rows]);
+    if (seen !== candidates) {
+      candidates = seen;
+      rows = reader.results();
+      readAt = now();
+    } else if (whole === rows.length) return;
+    const left = rows.length && !reader.whole(rows[rows.length - 1]) ? rows.length - 1 : rows.length;
+    if (rows.length === before && left === whole) return;
+    whole = left;
+    counts.push([now(), rows.length, whole]);
   }
 
   function look() {
@@ -41,10 +48,10 @@
   // once when it says why, else when it has been quiet for a while.
   function decide() {
     const { rule } = waiting;
-    if (found >= rule.results) return finish("results");
-    if (parsedAt === null) return undefined;
-    if (found) return finish("parsed");
-    const reading = reader.read();
+    // Half of the last row would lack the end of its snippet.
+    if (whole < rule.results && parsedAt === null) return undefined;
+    const reading = reader.read(readAt >= lastChange ? rows : null);
+    if (whole >= rule.results) return finish("results", reading);
     if (reading.page_state === "results") return finish("parsed", reading);
     if (reading.conclusive) return finish("refused", reading);
     const quietSince = Math.max(lastChange, parsedAt);
@@ -53,8 +60,10 @@
     return undefined;
   }
 
-  function finish(reason, reading = reader.read()) {
+  function finish(reason, reading) {
     const { resolve } = waiting;
+    const all = counts.find(([, , left]) => left >= waiting.rule.results);
+    if (reading.results.length) completeAt = all ? all[0] : parsedAt;
     waiting = null;
     stop();
     resolve(JSON.stringify({ reason, reading, timeline: timeline() }));
@@ -100,6 +109,7 @@
       response_end_ms: since("responseEnd"),
       parsed_ms: since("domContentLoadedEventStart") ?? parsedAt,
       loaded_ms: since("loadEventStart"),
+      results_complete_ms: completeAt,
       counts,
       visibility,
       heartbeat,

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import itertools
 import json
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
@@ -14,6 +15,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
+import castlenb.cdp.tab as tab_module
 from castlenb.cdp import Connection, discover
 from castlenb.lab.chromium import Chromium
 
@@ -25,8 +27,14 @@ def chromium() -> Iterator[Chromium]:
 
 
 @pytest.fixture
-async def connection(chromium: Chromium, onlooker: Onlooker) -> AsyncIterator[Connection]:
-    """A connection to the Chromium; a test that leaves a tab open fails."""
+async def connection(
+    chromium: Chromium, onlooker: Onlooker, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Connection]:
+    """A connection to the Chromium; a test that leaves a tab open fails.
+
+    A closing is waited for as long as it takes: how long depends on who else uses the machine.
+    """
+    monkeypatch.setattr(tab_module, "CLOSE_S", 60)
     before = await onlooker.pages()
     connection = await Connection.open(await discover(f"http://{chromium.target}"))
     yield connection
@@ -238,3 +246,18 @@ async def relay(chromium: Chromium) -> AsyncIterator[Relay]:
     found = Relay(chromium.port)
     async with listening(found.carry) as found.port:
         yield found
+
+
+def resolve_as_loopback(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Let that name, and no other, resolve to 127.0.0.1, without asking anybody."""
+    getaddrinfo = socket.getaddrinfo
+
+    def lookup(host: str | bytes | None, *args: object, **options: object) -> object:
+        said = host.decode() if isinstance(host, bytes) else host
+        if said == name:
+            host = "127.0.0.1"
+        elif said is not None and said.endswith(".example"):
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        return getaddrinfo(host, *args, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(socket, "getaddrinfo", lookup)

@@ -15,7 +15,7 @@ from castlenb.cdp import Connection, Endpoint, discover
 from castlenb.errors import EndpointError, EndpointRefused, EndpointUnreachable, NotDevTools
 from castlenb.lab.chromium import Chromium
 
-from .conftest import Relay, listening
+from .conftest import Relay, listening, resolve_as_loopback
 
 
 async def product(endpoint: Endpoint) -> str:
@@ -255,6 +255,19 @@ async def test_a_port_that_does_not_answer_in_full_is_bounded(says: bytes) -> No
             await discover(found.address, timeout=0.3)
 
 
+async def test_an_answer_without_end_is_cut_off() -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+        while True:
+            writer.write(b"x" * 1000)
+            await writer.drain()
+            await asyncio.sleep(0.001)
+
+    async with listening(answer) as port:
+        with pytest.raises(NotDevTools, match=r"is not DevTools' JSON: 'x{200}'"):
+            await discover(f"http://127.0.0.1:{port}", timeout=30)
+
+
 async def test_nothing_there_names_both_families_and_the_likely_cause() -> None:
     port = free_port()
     with pytest.raises(EndpointUnreachable) as caught:
@@ -327,18 +340,3 @@ def set_proxies(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
         monkeypatch.setenv(name.lower(), address)
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
-
-
-def resolve_as_loopback(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """Let that name, and no other, resolve to 127.0.0.1, without asking anybody."""
-    getaddrinfo = socket.getaddrinfo
-
-    def lookup(host: str | bytes | None, *args: object, **options: object) -> object:
-        said = host.decode() if isinstance(host, bytes) else host
-        if said == name:
-            host = "127.0.0.1"
-        elif said is not None and said.endswith(".example"):
-            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
-        return getaddrinfo(host, *args, **options)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(socket, "getaddrinfo", lookup)

@@ -21,7 +21,7 @@ from castlenb.errors import (
     TabClosed,
 )
 
-from .conftest import Peer, connected, listening, peer
+from .conftest import Peer, connected, listening, peer, resolve_as_loopback
 
 # Frames
 
@@ -233,6 +233,16 @@ async def test_no_origin_is_sent_and_nothing_is_compressed() -> None:
         await connection.root.call("Some.method")
 
 
+async def test_pings_keep_the_line_and_only_a_distant_peer_has_to_answer_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On this machine an event loop that was busy for a minute must not cost the connection."""
+    resolve_as_loopback(monkeypatch, "castle.example")
+    async with peer(Peer.answers) as url:
+        for address, timeout in ((url, None), (url.replace("127.0.0.1", "castle.example"), 60)):
+            connection = await Connection.open(address)
+            assert (connection._websocket.ping_interval, connection._websocket.ping_timeout) == (20, timeout)
+            await connection.aclose()
+
+
 async def test_a_person_is_waited_for_and_the_caller_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "WAITING_S", 0.05)
     told = asyncio.Event()
@@ -248,8 +258,9 @@ async def test_a_person_is_waited_for_and_the_caller_told(monkeypatch: pytest.Mo
 
 
 async def test_a_person_has_two_minutes_and_everybody_else_ten_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert module.CONSENT_S == 120
-    monkeypatch.setattr(module, "CONSENT_S", 0.1)
+    assert (module.CONSENT_S, module.WAITING_S) == (120, 3)
+    monkeypatch.setattr(module, "CONSENT_S", 0.2)
+    monkeypatch.setattr(module, "WAITING_S", 0.01)
     hanging = asyncio.Event()
 
     async def hang(websocket: object, request: object) -> None:
@@ -257,12 +268,12 @@ async def test_a_person_has_two_minutes_and_everybody_else_ten_seconds(monkeypat
 
     told: list[str] = []
     async with peer(Peer.answers, process_request=hang) as url:
-        with pytest.raises(EndpointUnreachable, match=r"no WebSocket handshake within 0\.1 s: nobody clicked Allow"):
-            await Connection.open(Endpoint(url, {}, consent_expected=True), on_waiting=lambda: told.append("told"))
-        with pytest.raises(EndpointUnreachable, match=r"no WebSocket handshake within 0\.2 s$"):
-            await Connection.open(url, open_timeout=0.2, on_waiting=lambda: told.append("told"))
+        with pytest.raises(EndpointUnreachable, match=r"no WebSocket handshake within 0\.2 s: nobody clicked Allow"):
+            await Connection.open(Endpoint(url, {}, consent_expected=True), on_waiting=lambda: told.append("person"))
+        with pytest.raises(EndpointUnreachable, match=r"no WebSocket handshake within 0\.1 s$"):
+            await Connection.open(url, open_timeout=0.1, on_waiting=lambda: told.append("nobody"))
         hanging.set()
-    assert not told
+    assert told == ["person"]
 
 
 async def test_a_quick_handshake_tells_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -372,6 +383,25 @@ async def test_a_closing_that_chrome_loses_is_repeated() -> None:
             pass
         assert closings == 3
         assert closed == ["T"]
+
+
+async def test_a_tab_that_will_not_close_is_not_reported_as_closed(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(tab_module, "CLOSE_AGAIN_S", (0.01, 0.01, 0.01))
+
+    async def part(chrome: Peer) -> None:
+        await chrome.answers(
+            Target_createTarget={"targetId": "T"},
+            Target_attachToTarget={"sessionId": "S"},
+            Page_getFrameTree={"frameTree": {"frame": {"id": "T"}}},
+        )
+
+    closed: list[str] = []
+    async with connected(part) as connection, background_tab(connection, on_closed=closed.append):
+        pass
+    assert closed == []
+    assert "the tab T can not be closed" in caplog.text
 
 
 async def test_a_tab_gone_before_we_attach_is_closed() -> None:

@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from castlenb.display import search_page_html, search_page_text
@@ -21,6 +21,7 @@ ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=60)
 SNEAKY = st.sampled_from(
     ['"', "'", "<", ">", "&", "$", "\\", "`", "=", "{{", "}}", "{%", "<!--", "-->", "]]>", "\x00", "\n"]
 )
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # no test here promises a time
 HOSTILE = st.one_of(ANY_TEXT, st.lists(st.one_of(SNEAKY, ANY_TEXT), max_size=8).map("".join))
 
 HOSTILE_TITLES = [
@@ -187,6 +188,7 @@ def test_text_says_that_an_answer_is_generated_and_how_it_ended() -> None:
     assert "Google AI Overview (the page says that none is available)" in declined
 
 
+@unhurried
 @given(HOSTILE, HOSTILE, HOSTILE)
 def test_text_can_be_written_anywhere_and_steers_no_terminal(title: str, snippet: str, query: str) -> None:
     shown = search_page_text(page(query=query, results=[hit(1, title=title, snippet=snippet, url=title, site=snippet)]))
@@ -301,6 +303,7 @@ def test_the_host_shown_is_the_host_opened(url: str, host: str, rest: str) -> No
     assert (found.href, found.host, found.rest) == (url, host, rest)
 
 
+@unhurried
 @given(HOSTILE, HOSTILE, HOSTILE)
 def test_no_words_change_the_mark_up(title: str, url: str, text: str) -> None:
     html = search_page_html(
@@ -326,6 +329,7 @@ def test_no_words_change_the_mark_up(title: str, url: str, text: str) -> None:
     assert one_line(title, 300) in "".join(seen.runs)
 
 
+@unhurried
 @given(HOSTILE)
 def test_nothing_is_left_for_mathjax_to_pair(text: str) -> None:
     price = "from $200 to $700, \\(x\\) and \\begin{x}"

@@ -108,7 +108,7 @@ def test_what_is_played_is_checked_when_it_is_said() -> None:
     web = FakeWeb()
     with pytest.raises(LabError, match="no scenario"):
         web.play("nope")
-    with pytest.raises(LabError, match="does not play 'altavista'; it plays google"):
+    with pytest.raises(LabError, match="does not play 'altavista'; it plays google, bing, brave, duckduckgo"):
         web.play("instant", engine="altavista")
     with pytest.raises(LabError, match="no scenario"):
         FakeWeb("nope")

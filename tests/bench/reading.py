@@ -1,0 +1,72 @@
+"""What reading a real results page costs, inside the page."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+from collections.abc import Sequence
+
+import numpy as np
+
+from castlenb import page
+from castlenb.captures import _Interception
+from castlenb.cdp.connection import Connection
+from castlenb.cdp.endpoint import discover
+from castlenb.cdp.tab import background_tab
+from castlenb.engines import engine
+from castlenb.lab import Chromium
+
+from ..browser.real_pages import RealPage, pages
+from .rows import Limit, Row, measure
+
+LOADS = 3
+NAMES = (("read_google_page_ms", 0.5, 6.0), ("read_google_page_p90_ms", 0.9, 12.0))
+
+FIRST_READ = """(() => {{ if (window !== window.top) return;
+const reader = {reader}({spec});
+globalThis.castlenb = new Promise((resolve) => document.addEventListener("DOMContentLoaded", () => {{
+  const began = performance.now();
+  const said = JSON.stringify(reader.read());
+  resolve([performance.now() - began, JSON.parse(said).results.length]);
+}})); }})()"""
+
+
+@measure
+def google_pages() -> list[Row]:
+    """The first read of each load, results to JSON, over the saved Google pages that hold results.
+
+    Read in the event that says the document is parsed: nothing has been laid out or styled by then, so what the reader
+    needs of that is part of the figure, and so is compiling the reader itself.
+    """
+    saved = [each for each in pages("google") if (each.scope, each.page_state) == ("core", "results")]
+    if not saved:
+        why = "not measured: the saved pages are not here"
+        return [Row(name, "ms", None, 0, Limit("value", limit), why=why) for name, _, limit in NAMES]
+    took = asyncio.run(_first_reads(saved))
+    return [
+        Row(name, "ms", float(np.quantile(took, share)), len(took), Limit("value", limit))
+        for name, share, limit in NAMES
+    ]
+
+
+async def _first_reads(several: Sequence[RealPage]) -> list[float]:
+    google = engine("google")
+    source = FIRST_READ.format(reader=page.script("read"), spec=json.dumps(google.spec()))
+    prepare = [("Page.addScriptToEvaluateOnNewDocument", {"source": source, "worldName": page.WORLD})]
+    took: list[float] = []
+    with Chromium() as chromium:
+        connection = await Connection.open(await discover(f"http://{chromium.target}"))
+        for saved in [*several] * LOADS:
+            html = gzip.decompress(saved.file.read_bytes()).decode("utf-8", "replace")
+            async with background_tab(connection, prepare=prepare) as tab:
+                served = _Interception()
+                await served.stand(tab, html, google, None)
+                assert served.url is not None
+                await tab.navigate(served.url)
+                world = await tab.world(page.WORLD)
+                ms, results = await tab.session.evaluate("castlenb", context_id=world, await_promise=True)
+                assert results, f"{saved.name}: nothing was read, so reading it says nothing"
+                took.append(ms)
+        await connection.aclose()
+    return took

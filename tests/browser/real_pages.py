@@ -1,0 +1,73 @@
+"""Real saved results pages, where this machine has them: other people's pages, which are no part of this repository."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = Path(os.environ.get("CASTLENB_SERPS") or Path(__file__).resolve().parents[2].parent / "shared" / "serps")
+"""``CASTLENB_SERPS``, or ``../shared/serps`` beside the project: pages, ``EXPECTED.tsv``, ``EXPECTED_URLS.json``."""
+
+KNOWN = {"google": 78}
+"""How many pages of each engine there were when this was written; said where there are none."""
+
+tested: set[str] = set()
+"""The pages that a test of this run has read."""
+
+
+@dataclass(frozen=True)
+class RealPage:
+    """A page and its right values; an empty string where they are not known.
+
+    Attributes:
+        file: the page, gzipped HTML.
+        urls: the ordered targets; ``None`` for those that the page hides.
+    """
+
+    name: str
+    file: Path
+    engine: str
+    scope: str
+    page_state: str
+    challenge_kind: str
+    fewest: int
+    most: int
+    first_url: str
+    last_url: str
+    urls: tuple[str | None, ...]
+
+
+def pages(engine: str) -> list[RealPage]:
+    """The engine's pages; none where the folder is absent."""
+    return list(_read(engine)) if FOLDER.is_dir() else []
+
+
+def tally() -> str:
+    """The line that says how many of them were tested."""
+    present = {engine: len(pages(engine)) for engine in KNOWN}
+    return f"real pages: {len(tested)} of {sum(present[engine] or KNOWN[engine] for engine in KNOWN)} tested"
+
+
+def _read(engine: str) -> Iterator[RealPage]:
+    targets = json.loads((FOLDER / "EXPECTED_URLS.json").read_text())
+    with (FOLDER / "EXPECTED.tsv").open(newline="") as table:
+        for line in csv.DictReader(table, delimiter="\t", quoting=csv.QUOTE_NONE):
+            if line["engine"] != engine:
+                continue
+            yield RealPage(
+                name=line["file"],
+                file=FOLDER / line["file"],
+                engine=engine,
+                scope=line["scope"],
+                page_state=line["page_state"],
+                challenge_kind=line["challenge_kind"],
+                fewest=int(float(line["n_results_min"] or line["n_results"] or 0)),
+                most=int(float(line["n_results_max"] or line["n_results"] or 1_000)),
+                first_url=line["first_url"],
+                last_url=line["last_url"],
+                urls=tuple(targets.get(line["file"], ())),
+            )

@@ -1,0 +1,45 @@
+"""Every real page at hand, through the reader that a search uses: state, number of results, and which they are."""
+
+from urllib.parse import urldefrag
+
+import pytest
+
+import castlenb as cn
+
+from . import real_pages
+from .real_pages import RealPage
+
+EXCEPTIONS: dict[str, str] = {}
+"""Pages on which the reader is known to be wrong, with the reason. Two at most; no rule may name one."""
+
+PAGES = real_pages.pages("google")
+
+
+def same(url: str | None) -> str:
+    return urldefrag(url or "")[0].rstrip("/")
+
+
+@pytest.mark.skipif(not PAGES, reason="there are no real pages on this machine")
+@pytest.mark.parametrize("expected", PAGES, ids=lambda page: page.name)
+def test_a_real_page_is_read_right(one_lab: cn.Lab, expected: RealPage) -> None:
+    [page] = cn.read(expected.file, engine=expected.engine, browser=one_lab.browser)
+    real_pages.tested.add(expected.name)
+    if expected.name in EXCEPTIONS:
+        return
+    assert page.page_state == expected.page_state
+    if expected.challenge_kind and expected.page_state == "challenge":
+        assert page.challenge_kind == expected.challenge_kind
+    found = [record["url"] for record in page.records]
+    assert expected.fewest <= len(found) <= expected.most
+    if expected.first_url:
+        assert same(found[0]) == same(expected.first_url)
+    if expected.last_url:
+        assert same(found[-1]) == same(expected.last_url)
+    if all(expected.urls):
+        assert [same(url) for url in found] == [same(url) for url in expected.urls]
+    assert all(record["title"] and record["link"].startswith("http") and record["site"] for record in page.records)
+
+
+def test_exceptions_stay_few_and_real() -> None:
+    assert len(EXCEPTIONS) <= 2
+    assert not PAGES or set(EXCEPTIONS) <= {page.name for page in PAGES}
