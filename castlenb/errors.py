@@ -103,7 +103,9 @@ class EndpointUnreachable(EndpointError):
             tried: the URLs, that of the endpoint first.
             cause: what the last of them failed of.
         """
-        where = " nor to ".join(redact(url).partition("://")[2].rpartition("@")[2].split("/")[0] for url in tried)
+        where = " nor to ".join(
+            re.split("[/?]", redact(url).partition("://")[2].rpartition("@")[2])[0] for url in tried
+        )
         problem = f"no connection to {where} ({cause or type(cause).__name__}). No other browser is tried"
         if not isinstance(cause, gaierror):
             problem += (
@@ -365,7 +367,7 @@ class SuspectedBlockError(NeedsPerson):
 
     def sentence(self) -> str:
         return (
-            f"an empty page that nothing explains, which is how a rate limit looks while it wears off. Wait rather than "
+            "an empty page that nothing explains, which is how a rate limit looks while it wears off. Wait rather than "
             f"retry; {self.human_url} in the Chrome at {self.browser} shows what a person would get"
         )
 

@@ -124,8 +124,9 @@ class Deadline:
 class Visitor:
     """A tab that has been prepared for one engine; :meth:`go` takes it to a page and comes back with the Visit."""
 
-    def __init__(self, tab: Tab, errand: Errand, deadline: Deadline, visibility: str) -> None:
+    def __init__(self, tab: Tab, errand: Errand, deadline: Deadline, visibility: str, blank_world: int) -> None:
         self.tab = tab
+        self._foreseen: int | None = blank_world + 2
         self._errand = errand
         self._deadline = deadline
         self._visibility = visibility
@@ -142,12 +143,10 @@ class Visitor:
             SearchTimeout: the deadline passed; ``page`` holds the Visit of what had come by then, where there was any.
             TabClosed, TabCrashed, ConnectionLost: the tab, its renderer or the Chrome went away.
         """
-        watch = _Watch(self.tab, rule, self._visibility, url)
+        watch = _Watch(self.tab, rule, self._visibility, url, self._foreseen)
+        self._foreseen = None
         try:
             async with asyncio.timeout_at(self._deadline.at):
-                self._deadline.phase = "navigate"
-                await watch.set_off(self._deadline)
-                self._deadline.phase = "watch"
                 return await watch.until_done(self._deadline)
         except (TimeoutError, CallTimeout) as late:
             if self._deadline.left() > 0:
@@ -159,7 +158,7 @@ class Visitor:
 class _Watch:
     """The wait on one address, through however many documents it leads."""
 
-    def __init__(self, tab: Tab, rule: Rule, visibility: str, url: str) -> None:
+    def __init__(self, tab: Tab, rule: Rule, visibility: str, url: str, foreseen: int | None) -> None:
         self._tab = tab
         self._rule = rule
         self._visibility = visibility
@@ -169,47 +168,79 @@ class _Watch:
         self._first_origin_ms = time.time() * 1000  # until the first document has told its own
         self._origin_known = False
         self._context: int | None = None
-
-    async def set_off(self, deadline: Deadline) -> None:
-        """Navigates. The request for our world is sent right behind: Chrome holds it until the document is there, and
-        the renderer answers it before it parses, where later it would have to wait for the first layout to end."""
-        patience = deadline.left() + 1
-        world = asyncio.create_task(self._tab.world(page.WORLD, timeout=patience))
-        try:
-            await self._tab.navigate(self._url, timeout=patience)
-            # An answer that came first is that of the old document: there was nothing to hold the request for.
-            if not world.done():
-                self._context = await world
-        except ProtocolError:
-            pass  # the old document's world, gone with it; until_done() asks again
-        finally:
-            world.cancel()
-            await asyncio.gather(world, return_exceptions=True)
+        self._foreseen = foreseen
 
     async def until_done(self, deadline: Deadline) -> Visit:
+        deadline.phase = "navigate"
         rule = json.dumps({"results": self._rule.results, "quiet_ms": self._rule.quiet_ms, "empty_ms": self._rule.empty_ms})
-        wait = f"globalThis.castlenb ? castlenb.watcher.wait({rule}) : location.href"
+        wait = f"typeof castlenb === 'object' ? castlenb.watcher.wait({rule}) : location.href"
+        said = await self._set_off(wait, deadline)
         while True:
-            try:
-                said = await self._ask(wait, await_promise=True, timeout=deadline.left() + 1)
-            except ProtocolError as gone:
-                if gone.code != _CONTEXT_GONE:
-                    raise
-                # The document went away under the wait: a redirect by script, a reload. The new one has a watcher too.
-                self._documents += 1
-                await asyncio.sleep(0.01)
-                continue
+            if said is None:
+                try:
+                    said = await self._ask(wait, await_promise=True, timeout=deadline.left() + 1)
+                except ProtocolError as gone:
+                    self._replaced(gone)
+                    await asyncio.sleep(0.01)
+                    continue
             if said.startswith("{"):
                 return self._visit(json.loads(said))
             if said.startswith("chrome-error:"):
                 raise NavigationFailed(self._url, "net::ERR_FAILED", "a redirect by script ended on an error page")
+            said = None
             await asyncio.sleep(0.02)  # the evaluation came before the init script (devtools-protocol#182)
+
+    async def _set_off(self, wait: str, deadline: Deadline) -> str | None:
+        """Navigates, and has the wait queued before the page is parsed; returns what it said, where that worked.
+
+        Chrome holds commands behind a navigation until the document is there. Sent later they would be answered only
+        after the page's first layout, tens of milliseconds after its results could be read. The world's id is not known
+        that early, but foreseen: on a new tab it has always been two after that of the blank page's world (Chromium
+        156). The world's own answer, which comes first, tells whether it was; where not, the wait is asked again.
+        """
+        foreseen, self._foreseen = self._foreseen, None
+        patience = deadline.left() + 1
+        ask = self._tab.session.evaluate
+        ahead: list[asyncio.Task[Any]] = [asyncio.create_task(self._tab.world(page.WORLD, timeout=patience))]
+        if foreseen is not None:
+            ahead += [
+                asyncio.create_task(ask("performance.timeOrigin", context_id=foreseen, timeout=patience)),
+                asyncio.create_task(ask(wait, context_id=foreseen, await_promise=True, timeout=patience)),
+            ]
+        try:
+            await self._tab.navigate(self._url, timeout=patience)
+            deadline.phase = "watch"
+            # An answer that came first is that of the old document: there was nothing to hold the command for.
+            if not ahead[0].done():
+                self._context = await ahead[0]
+        except ProtocolError:
+            return None  # the old document's world, gone with it
+        else:
+            if foreseen is None or foreseen != self._context:
+                return None
+            try:
+                self._first_origin_ms, self._origin_known = await ahead[1], True
+                return str(await ahead[2])
+            except ProtocolError as gone:
+                self._context = None
+                self._replaced(gone)
+                return None
+        finally:
+            for task in ahead:
+                task.cancel()
+            await asyncio.gather(*ahead, return_exceptions=True)
+
+    def _replaced(self, gone: ProtocolError) -> None:
+        """The document went away under the wait: a redirect by script, a reload. The new one has a watcher too."""
+        if gone.code != _CONTEXT_GONE:
+            raise gone
+        self._documents += 1
 
     async def cut_short(self) -> Visit | None:
         """What the page shows now; ``None`` where it does not answer."""
         try:
             async with asyncio.timeout(_AFTER_DEADLINE_S):
-                said = await self._ask("globalThis.castlenb ? castlenb.watcher.now() : ''", timeout=_AFTER_DEADLINE_S)
+                said = await self._ask("typeof castlenb === 'object' ? castlenb.watcher.now() : ''", timeout=_AFTER_DEADLINE_S)
         except (TimeoutError, ProtocolError):
             return None
         return self._visit(json.loads(said)) if said.startswith("{") else None
@@ -278,11 +309,12 @@ async def open_visitor(
                         prepare=[("Page.addScriptToEvaluateOnNewDocument", script)],
                     )
                 )
+                blank_world = await tab.world(page.WORLD)
                 if prepare is not None:
                     await prepare(tab)
         except TimeoutError as late:
             raise timed_out(errand, deadline, "about:blank") from late
-        yield Visitor(tab, errand, deadline, visibility)
+        yield Visitor(tab, errand, deadline, visibility, blank_world)
 
 
 def timed_out(errand: Errand, deadline: Deadline, url: str, cut: Visit | None = None) -> SearchTimeout:

@@ -1,13 +1,17 @@
-"""The engines, by name. Adding one is adding one file and one line here."""
+"""The engines, by name. Adding one is adding one file and one line here, or a call of :func:`register`."""
 
 from __future__ import annotations
 
-from .base import RECENCIES, Engine, EngineError, index
+from .base import RECENCIES, Engine, EngineError
+from .bing import BING
+from .brave import BRAVE
+from .duckduckgo import DUCKDUCKGO
 from .google import GOOGLE
 
-__all__ = ["ENGINES", "RECENCIES", "Engine", "EngineError", "engine"]
+__all__ = ["ENGINES", "RECENCIES", "Engine", "EngineError", "engine", "register"]
 
-ENGINES = index(GOOGLE)
+ENGINES: dict[str, Engine] = {each.name: each for each in (GOOGLE, BING, BRAVE, DUCKDUCKGO)}
+"""All engines, in the order of their registration."""
 
 
 def engine(name: str) -> Engine:
@@ -20,3 +24,15 @@ def engine(name: str) -> Engine:
         return ENGINES[name]
     except KeyError:
         raise EngineError(f"no engine is called {name!r}; there are {', '.join(ENGINES)}") from None
+
+
+def register(*new: Engine) -> None:
+    """Adds engines of anybody's making to those that can be searched and read, for as long as this process lives.
+
+    Raises:
+        EngineError: an engine of that name is there already.
+    """
+    for each in new:
+        if each.name in ENGINES:
+            raise EngineError(f"there is an engine called {each.name!r} already")
+        ENGINES[each.name] = each

@@ -7,7 +7,7 @@ JSON, so what is checked by ``verify`` is what a search uses.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
@@ -200,8 +200,3 @@ class Query:
     hl: str
     gl: str | None
     ai_answer: bool
-
-
-def index(*engines: Engine) -> Mapping[str, Engine]:
-    """The engines by name."""
-    return {engine.name: engine for engine in engines}

@@ -7,7 +7,7 @@ when a :class:`FakeWeb` is started, and not before.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
@@ -23,12 +23,23 @@ __all__ = [
     "Request",
     "Scenario",
     "Step",
+    "add_engine",
     "find_chromium",
     "names",
     "register",
     "scenario",
     "throwaway",
 ]
+
+
+def add_engine(make: Callable[[], Engine]) -> Callable[[], None]:
+    """From now on every :class:`FakeWeb` plays one more engine, of anybody's making; returns what takes it out again.
+
+    Args:
+        make: makes it, once for each FakeWeb: a class will do.
+    """
+    _added.append(make)
+    return lambda: _added.remove(make)
 
 
 @contextmanager
@@ -91,7 +102,8 @@ class FakeWeb:
 
     def searches(self, query: str | None = None) -> list[Request]:
         """The requests for results pages, of one query or of all."""
-        return [each for each in self.requests if each.path == "/search" and query in (None, each.query.get("q"))]
+        paths = ("/search", "/html/")
+        return [each for each in self.requests if each.path in paths and query in (None, each.query.get("q"))]
 
     def parts(self, request: Request, *, timeout: float = 2.0) -> list[tuple[str, float]]:
         """When each part of a page was there: ``[("head", 93.1), ("results", 478.2), …]``, ms on the page's own clock.
@@ -143,6 +155,12 @@ class FakeWeb:
 
 def _engines() -> list[Engine]:
     # Here, and not above, because the pages need Jinja2, and `import castlenb` is to be quick.
+    from .bing import Bing
+    from .brave import Brave
+    from .duckduckgo import DuckDuckGo
     from .google import Google
 
-    return [Google()]
+    return [Google(), Bing(), Brave(), DuckDuckGo(), *(make() for make in _added)]
+
+
+_added: list[Callable[[], Engine]] = []

@@ -42,12 +42,14 @@ class Scenario:
         steps: the document in time. A scenario without steps sends no body.
         answer: the AI answer, in layouts that have one: ``None`` no answer and no place for it; ``()`` complete in the
             first mark-up; steps: by scripts in the document, which ends after the last of them.
-        page: ``results``, ``no-results``, ``empty``, ``unparseable``, ``sorry``, ``consent``, ``enablejs`` or ``plain``
-            (a page of one sentence).
+        page: ``results``, ``no-results``, ``empty``, ``unparseable``, ``plain`` (a page of one sentence), ``challenge``
+            (whatever each engine asks of a person); Google's ``sorry``, ``consent``, ``enablejs``, Bing's ``shell``,
+            DuckDuckGo's ``teapot``. An engine that has not got a refusal shows results in its place.
         layout: ``by-url`` (as the address asks for), or ``classic`` with all its furniture whatever the address says.
-        links: how results link: ``direct``, ``goto`` (encrypted), ``url`` (``/url?q=``).
+        links: how results link: ``direct``; ``url``, each engine's own wrapper (``/url?q=``, ``/ck/a?u=``,
+            ``/l/?uddg=``; Brave has none); ``mixed``, every other one wrapped; Google's ``goto`` (encrypted).
         total: results there are for any query, over all pages.
-        overlay: a consent dialog lies over the page.
+        overlay: a dialog lies over the page: Google's asks for consent, the others' set their challenge.
         route: the way to the page: ``straight``, ``redirect`` (302), ``script`` (a redirect by script),
             ``consent-script`` (by script to the consent host and back), ``reload`` (a gate whose script sets a cookie
             and reloads), ``endless`` (302 without end), ``endless-script``.
@@ -87,7 +89,7 @@ def scenario(name: str, engine: str | None = None) -> Scenario:
     """
     found = _registry.get((name, engine)) or _registry.get((name, None))
     if found is None:
-        raise LabError(f"the lab has no scenario {name!r}; there are: {', '.join(names())}")
+        raise LabError(f"the lab has no scenario {name!r}; there are: {', '.join(names(engine))}")
     return found
 
 
@@ -97,9 +99,9 @@ def register(*scenarios: Scenario, engine: str | None = None) -> None:
         _registry[each.name, engine] = each
 
 
-def names() -> list[str]:
-    """Names of all scenarios, in the order of their registration."""
-    return list(dict.fromkeys(name for name, _ in _registry))
+def names(engine: str | None = None) -> list[str]:
+    """Names of the scenarios that every engine can play, and of those that ``engine`` alone can."""
+    return list(dict.fromkeys(name for name, whose in _registry if whose in (None, engine)))
 
 
 _registry: dict[tuple[str, str | None], Scenario] = {}
@@ -145,10 +147,13 @@ register(
     replace(_marked, name="few", about="Three results in all.", total=3),
     replace(_marked, name="heavy", about="A page of 2 MB.", weight_kb=2000),
     replace(_marked, name="goto", about="Encrypted links, as of 2026.", links="goto"),
-    replace(_marked, name="url-wrapped", about="Links through /url?q=.", links="url"),
+    replace(_marked, name="url-wrapped", about="Links through the engine's own redirect.", links="url"),
+    replace(_marked, name="links-mixed", about="Every other link through the engine's own redirect.", links="mixed"),
     replace(_marked, name="no-results", about="The engine says that nothing matches.", page="no-results"),
     replace(_marked, name="unparseable", about="A results area with mark-up nobody knows.", page="unparseable"),
     replace(_marked, name="empty", about="No results and no word about why.", page="empty"),
+    replace(_marked, name="challenge", about="Each engine's own captcha, with status 200.", page="challenge"),
+    replace(_marked, name="challenge-overlay", about="A dialog of the kind over a usable page.", overlay=True),
     replace(_marked, name="sorry", about="A captcha page, with status 200.", page="sorry"),
     replace(_marked, name="sorry-429", about="A captcha page, with status 429 as in life.", page="sorry", status=429),
     replace(_marked, name="consent", about="The consent host's wall, by a 302.", page="consent"),
@@ -181,4 +186,22 @@ register(
     replace(_marked, name="stalled", about="Four results, and no more.", steps=_FOUR_ONLY, ending="never"),
     replace(_marked, name="reset", about="The connection is reset before a byte.", steps=(), ending="reset"),
     replace(_marked, name="reset-midway", about="Four results, then a reset.", steps=_FOUR_ONLY, ending="reset"),
+)
+
+# What only one engine has, and how the others' days went: the field notes timed Bing and Brave as well.
+register(
+    replace(_marked, name="shell", about="A header and nothing else, as of 2026-03.", page="shell"),
+    replace(_field, steps=(Step(110, "head"), Step(520, "results"), Step(640, "end")), answer=None),
+    engine="bing",
+)
+register(
+    replace(_marked, name="challenge", about="Proof of work, with status 429.", page="challenge", status=429),
+    replace(_field, steps=(Step(80, "head"), Step(290, "results"), Step(420, "end")), answer=None),
+    engine="brave",
+)
+register(
+    replace(_marked, name="challenge", about="Squares with ducks, with status 202.", page="challenge", status=202),
+    replace(_marked, name="teapot", about="A redirect to the page for programs, 418.html.", page="teapot"),
+    replace(_field, answer=None),
+    engine="duckduckgo",
 )

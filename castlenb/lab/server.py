@@ -41,7 +41,7 @@ HOSTS = (
     "html.duckduckgo.com",
     "duckduckgo.com",
 )
-"""Every host the server answers for, whether an engine of the lab's is behind it yet or not."""
+"""Hosts the server answers for, whether an engine of the lab's is behind them or not; its engines may bring more."""
 
 TRUTH_PATH = "/lab-truth"
 """Where pages report the instants of their parts; not in the log of requests."""
@@ -196,6 +196,7 @@ class Server:
 
     Attributes:
         port: on 127.0.0.1.
+        hosts: every name it answers to.
         trusted_key: base64 SHA-256 of its certificate's public key, for ``Chromium(trusted_keys=…)``.
         requests: all requests so far, in the order of their coming.
         errors: tracebacks of what an engine failed to answer.
@@ -207,6 +208,7 @@ class Server:
         self.requests: list[Request] = []
         self.errors: list[str] = []
         self._engines = {host: engine for engine in engines for host in engine.hosts}
+        self.hosts = tuple(dict.fromkeys((*HOSTS, *self._engines)))
         self._choose = choose
         self._ids = itertools.count(1)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -215,7 +217,7 @@ class Server:
     @property
     def resolver_rules(self) -> str:
         """``--host-resolver-rules`` that send every host here, and every other name nowhere."""
-        hosts = ", ".join(f"MAP {host} 127.0.0.1:{self.port}" for host in HOSTS)
+        hosts = ", ".join(f"MAP {host} 127.0.0.1:{self.port}" for host in self.hosts)
         return f"{hosts}, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"
 
     def start(self) -> None:
@@ -230,7 +232,7 @@ class Server:
         except ImportError as missing:
             raise LabError(f'the lab needs {missing.name}: pip install "castlenb[lab]"') from missing
         del tornado
-        leaf = trustme.CA().issue_cert(*HOSTS)
+        leaf = trustme.CA().issue_cert(*self.hosts)
         self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         leaf.configure_cert(self._tls)
         self.trusted_key = _key_hash(leaf.cert_chain_pems[0].bytes())

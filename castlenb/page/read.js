@@ -248,8 +248,7 @@
 
   // What a row says under its title, and the box that holds both: where the engine marks it, else in the first box
   // that says more than the header does. A header's lines can stand there twice; they are never news.
-  function underTitle(candidate) {
-    const boxes = boxesOf(candidate);
+  function underTitle(candidate, boxes) {
     for (const box of boxes) {
       const node = SNIPPET ? first(box, SNIPPET) : null;
       if (node) return { box, node, text: textIn(node, isControl) };
@@ -289,13 +288,14 @@
     return says(plain) ? plain : null;
   };
 
-  const boxes = new WeakMap(); // of the rows as they are returned
+  const outermost = new WeakMap(); // the largest box of each row that was returned
 
   function row(candidate) {
     const lead = follow(candidate.anchor);
     if (!lead) return null;
     const title = textIn(candidate.heading);
-    const { box, node, text } = underTitle(candidate);
+    const boxes = boxesOf(candidate);
+    const { box, node, text } = underTitle(candidate, boxes);
     const marked = MARK !== "" && (first(box, MARK) !== null || closest(candidate.heading, MARK) !== null);
     const cite = CITE ? first(box, CITE) : null;
     const address = cite ? textIn(cite) : "";
@@ -314,7 +314,7 @@
       site: host ? host.replace(/^www\.(?=[^.]+\.)/, "") : name(),
       date,
     };
-    boxes.set(said, box);
+    outermost.set(said, boxes[boxes.length - 1]);
     return { said, marked, home: lead.form === "direct" && isOwn(lead.target) };
   }
 
@@ -338,7 +338,7 @@
   const results = (limit = Infinity) => rows(parts.heading, limit);
 
   function whole(row) {
-    for (let node = boxes.get(row); node; node = parentOf(node)) {
+    for (let node = outermost.get(row); node; node = parentOf(node)) {
       for (let next = nextOf(node); next; next = nextOf(next)) {
         if (kindOf(next) === Node.ELEMENT_NODE || collapse(textOf(next))) return true;
       }

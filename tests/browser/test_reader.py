@@ -388,3 +388,13 @@ def test_every_hook_is_a_selector_that_chromium_knows(one_lab: cn.Lab, name: str
         opened.read()
         known = "(css) => { try { document.querySelector(css); return true; } catch { return false; } }"
         assert opened.evaluate(f"{json.dumps(selectors)}.filter((css) => !({known})(css))") == []
+
+
+def test_a_row_is_whole_once_the_page_goes_on_behind_it(one_lab: cn.Lab) -> None:
+    """A header's second copy stands behind its title: being followed by something is not being left by the parser."""
+    so_far = page(row("https://a.example/"), "|").partition("|")[0] + row("https://b.example/", snippet=None)
+    for html, last in ((so_far, False), (so_far + "<div>More.", True)):
+        with cn.replay(html, engine="google", browser=one_lab.browser) as opened:
+            opened.read()
+            whole = opened.evaluate("castlenb.reader.results().map((row) => castlenb.reader.whole(row))")
+            assert whole == [True, last]

@@ -16,7 +16,7 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
 import castlenb.cdp.tab as tab_module
-from castlenb.cdp import Connection, discover
+from castlenb.cdp import Connection, Session, Tab, discover
 from castlenb.lab.chromium import Chromium
 
 
@@ -81,6 +81,34 @@ class Onlooker:
                 return
             await asyncio.sleep(0.1)
         raise AssertionError(f"{target_id} is still open")
+
+
+async def ask(tab: Tab, expression: str, **options: Any) -> Any:
+    return await tab.session.evaluate(expression, context_id=await tab.world("test"), **options)
+
+
+async def loaded(tab: Tab, url: str) -> None:
+    async with tab.session.expect("Page.loadEventFired"):
+        await tab.navigate(url)
+
+
+NEVER = "new Promise(() => 0)"
+
+
+async def forever(tab: Tab) -> None:
+    """A call that Chrome will not answer by itself."""
+    await tab.session.evaluate(NEVER, context_id=await tab.world("test"), await_promise=True, timeout=30)
+
+
+async def event(session: Session) -> None:
+    """An event that never comes."""
+    async with session.expect("Never.comes", timeout=30):
+        pass
+
+
+def waits(connection: Connection) -> int:
+    """How many calls and expected events are still on the books."""
+    return len(connection._waits)
 
 
 Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]

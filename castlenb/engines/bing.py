@@ -1,0 +1,113 @@
+"""Bing.
+
+Its class names (``b_algo``, ``b_caption``) and ids have been the same for a decade and say what they hold. Its links
+lead through ``/ck/a``, which names the target; its promises about parameters do not always hold.
+"""
+
+from __future__ import annotations
+
+import time
+from urllib.parse import urlencode
+
+from .base import Engine, Hook, LinkForm, Query, Refusal
+
+# www.bing.com, cn.bing.com; www2. and www4. answer too (ublacklist/builtin, 2026-08).
+OWN = r"(?:www\d?\.|cn\.)?bing\.com"
+
+PAGES = "saved pages, many hands"
+
+DAY_S = 86_400
+
+
+def address(query: Query) -> str:
+    """The URL, with as little in it as will do: Bing answers some parameters with pages about something else.
+
+    ``mkt`` brought unrelated results in 2026, ``setlang`` and ``cc`` the right ones (searxng/searxng#6671,
+    serpapi/public-roadmap#3860 and #4259). ``first`` counts from 1 and stays away from the first page; ``FORM`` goes
+    with it (searxng/searxng#2822). A session that Bing distrusts gets the first page in place of any other
+    (searxng/searxng#4546), which shows as rows already seen.
+    """
+    params = {"q": query.text, "setlang": query.hl}
+    if query.gl:
+        params["cc"] = query.gl
+    if query.recency:
+        params["filters"] = f'ex1:"{_range(query.recency)}"'
+    if query.start:
+        page = query.start // PAGE_SIZE
+        params["first"] = str(query.start + 1)
+        params["FORM"] = "PERE" + (str(page - 1) if page > 1 else "")
+    return "https://www.bing.com/search?" + urlencode(params)
+
+
+PAGE_SIZE = 10
+
+
+def _range(recency: str) -> str:
+    """A time range as Bing's own menu writes it; a year is from day to day, counted from 1970."""
+    if recency == "year":
+        today = int(time.time() // DAY_S)
+        return f"ez5_{today - 365}_{today}"
+    return {"day": "ez1", "week": "ez2", "month": "ez3"}[recency]
+
+
+HOOKS = (
+    # Not inside another item: cards of other modules and links under a title reuse the class (karust/openserp).
+    Hook("row", "li.b_algo:not(li li)", "class", "high", PAGES, ("2021-01", "2026-10")),
+    Hook("area", "#b_results", "id", "high", PAGES, ("2021-01", "2026-10")),
+    # The link wraps the heading or the heading the link. Labels such as "PDF" stand in the heading beside its link.
+    Hook("heading", "h2 a[href]", "structure", "high", PAGES, ("2021-01", "2026-10")),
+    Hook("heading", "a[href] > h2", "structure", "high", "saved page", ("2025-05", "2025-05")),
+    Hook("snippet", ".b_caption p", "class", "high", PAGES, ("2021-01", "2026-10")),
+    Hook("snippet", 'p[class*="b_lineclamp"], p.b_algoSlug', "class", "high", PAGES, ("2023-08", "2026-08")),
+    Hook("cite", "cite", "structure", "high", PAGES, ("2021-01", "2026-07")),
+    # Answers: nothing in them is a row, not even the organic result that some layouts carry into them (2026-08).
+    Hook("answer", "#copans_container", "id", "high", "saved pages", ("2025-05", "2026-06")),
+    Hook("answer", ".gs_caphead_main", "class", "medium", "field notes 2026-08-04", ("2026-08", "2026-08")),
+    Hook("answer", ".developer_answercard_wrapper", "class", "medium", "saved page", ("2026-04", "2026-04")),
+    Hook("answer", "#b_sydConvCont", "id", "low", "saved page", ("2023-08", "2023-08")),
+    # Ads. They stand in the list as well, and sometimes inside an ordinary row's mark-up (EasyList, 2026-09).
+    Hook("furniture", ".b_ad", "class", "high", PAGES, ("2021-01", "2026-08")),
+    Hook("furniture", "li.b_algo:has(.b_ads1line, .b_adSlug)", "class", "medium", "EasyList", ("2026-09", "2026-09")),
+    # People also ask, videos, news, places, related searches; the side column; paging and legal notes.
+    Hook("furniture", "li.b_ans, #b_pole, #b_topw", "class", "high", PAGES, ("2021-01", "2026-08")),
+    Hook("furniture", "#b_context, #b_dynRail", "id", "high", PAGES, ("2021-01", "2026-08")),
+    Hook("furniture", "li.b_pag, li.b_msg", "class", "high", PAGES, ("2021-01", "2026-08")),
+    # In place of a snippet: the names of its tabs, and the tabs that are not shown.
+    Hook("furniture", ".tab-head, .tab-hide", "class", "low", "saved pages", ("2021-01", "2025-05")),
+    # "There are no results for": an item of the list itself.
+    Hook("nothing", "#b_results > .b_no", "class", "high", "saved page; many parsers", ("2021-01", "2026-10")),
+)
+
+LINKS = (
+    # "a1" and URL-safe base64 without padding (tasos-py/Search-Engines-Scraper#80, Cimbali/CleanLinks#148).
+    LinkForm("redirect", "/ck/a", ("u",), decode="base64url", prefix=2),
+    # On maps and partner pages (uBlockOrigin/uBlock-issues#3206).
+    LinkForm("redirect", "/alink/link", ("url",)),
+)
+
+NEVER = (
+    # More results, to which its modules lead, in the open and through /ck/a. Its maps and its front page are pages like
+    # any other.
+    rf"^{OWN}/(?:search|(?:images|videos|news|shop)/search|videos/riverview/.*)$",
+    # Ads; their target stands in `u` without the two letters before it.
+    rf"^{OWN}/(?:aclk|aclick)$",
+)
+
+REFUSALS = (
+    Refusal("captcha", address=rf"^{OWN}/turing/captcha/", evidence="sites that link to it, 2023 to 2026"),
+    # A Turnstile widget in a box; the title stays "<query> - Search", and there is no list.
+    Refusal("captcha", css=("div.captcha", "#turnstile-widget"), evidence="karust/openserp; seen 2026-03 to 2026-06"),
+)
+
+BING = Engine(
+    name="bing",
+    label="Bing",
+    hosts=("www.bing.com", "cn.bing.com"),
+    own=rf"^{OWN}$",
+    page_size=PAGE_SIZE,
+    address=address,
+    hooks=HOOKS,
+    links=LINKS,
+    never=NEVER,
+    refusals=REFUSALS,
+)

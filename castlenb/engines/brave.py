@@ -1,0 +1,93 @@
+"""Brave.
+
+Its pages are made by Svelte, whose ``svelte-…`` classes are generated; ``data-type`` and the ids are not. Links lead
+out directly.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+from .base import Engine, Hook, Query, Refusal
+
+OWN = r"search\.brave\.com"
+
+PAGES = "saved pages, many hands"
+
+PAGE_SIZE = 20
+
+RANGES = {"day": "pd", "week": "pw", "month": "pm", "year": "py"}
+
+
+def address(query: Query) -> str:
+    """The URL.
+
+    ``offset`` counts pages, not rows. ``summary=0`` keeps Brave from writing an answer that nobody reads; the page's
+    own script names ``summary`` among the parameters it looks at (2026-06). The language of the page is a cookie
+    (``ui_lang``), and a guest sets none: ``hl`` is left to what the Chrome at hand prefers.
+    """
+    params = {"q": query.text, "source": "web"}
+    if query.start:
+        params["offset"] = str(query.start // PAGE_SIZE)
+    if query.recency:
+        params["tf"] = RANGES[query.recency]
+    if query.gl:
+        params["country"] = query.gl
+    if not query.ai_answer:
+        params["summary"] = "0"
+    return f"https://{HOST}/search?" + urlencode(params)
+
+
+HOST = "search.brave.com"
+
+HOOKS = (
+    # data-pos counts every block, from 0 on some pages and from 1 on others: the order on the page is what counts.
+    Hook("row", '.snippet[data-type="web"]', "attribute", "high", PAGES, ("2023-08", "2026-09")),
+    Hook("area", "#results", "id", "high", PAGES, ("2023-08", "2026-06")),
+    Hook("area", "#mixed-main", "id", "medium", "public parsers, pages of 2026-09", ("2026-09", "2026-09")),
+    Hook("heading", "a[href] .title", "class", "high", PAGES, ("2024-01", "2026-09")),
+    Hook("heading", "a[href] .snippet-title", "class", "medium", "saved page", ("2023-08", "2023-08")),
+    Hook("snippet", ".generic-snippet .content", "class", "high", PAGES, ("2025-01", "2026-06")),
+    Hook("snippet", ".snippet-description", "class", "high", "saved page; searxng", ("2023-08", "2024-12")),
+    Hook("snippet", ".inline-qa-answer", "class", "low", "public parsers", ("2025-01", "2026-06")),
+    Hook("cite", "cite", "structure", "high", PAGES, ("2023-08", "2026-06")),
+    # The answer stands in #results or inside the entity's box (2026-06).
+    Hook("answer", "#llm-snippet", "id", "high", "field notes 2026-08-04", ("2026-06", "2026-09")),
+    Hook("answer", "#chatllm-main-answer-content", "id", "high", "field notes 2026-08-04", ("2026-06", "2026-08")),
+    Hook("furniture", "#search-ad", "id", "high", "public parsers", ("2025-01", "2026-09")),
+    # Ads, news and other types; videos, "People also ask", forums, places, the entity's box, other engines, related
+    # searches, paging.
+    Hook("furniture", '.snippet[data-type]:not([data-type="web"])', "attribute", "high", PAGES, ("2024-11", "2026-09")),
+    Hook("furniture", ".snippet.standalone:not([data-type])", "class", "high", "saved pages", ("2026-04", "2026-06")),
+    Hook("furniture", "#faq, #discussions, #locations", "id", "high", "public parsers", ("2025-01", "2026-09")),
+    Hook("furniture", "#infobox, #mixed-side, #side-right", "id", "high", PAGES, ("2023-08", "2026-09")),
+    Hook("furniture", "#search-elsewhere, #related-queries", "id", "high", PAGES, ("2023-08", "2026-06")),
+    Hook("furniture", "#pagination, #pagination-snippet", "id", "high", PAGES, ("2023-08", "2026-06")),
+    # "Not many great matches came back": over poor results too, so it says something only where there are none.
+    Hook("nothing", "#bad-results-content", "id", "medium", "a script of 2024, one client", ("2024-01", "2024-12")),
+    Hook("nothing", "#bad-results-info-banner", "id", "medium", "a parser of 2025, one client", ("2025-01", "2025-12")),
+)
+
+NEVER = (
+    # Ads (brave/brave-core, whose browser counts their clicks).
+    rf"^{OWN}/a/redirect$",
+    rf"^{OWN}/(?:search|ask|images|videos|news)$",
+)
+
+REFUSALS = (
+    Refusal("captcha", address=rf"^{OWN}/captcha", evidence="the page names itself so, public parsers 2026-09"),
+    # Proof of work behind a button, served in place of the page, usually with status 429.
+    Refusal("captcha", css=("#pow-captcha-content", "#pow-captcha-top"), evidence="7 public clients, 2024 to 2026"),
+)
+
+BRAVE = Engine(
+    name="brave",
+    label="Brave",
+    hosts=(HOST,),
+    own=rf"^{OWN}$",
+    page_size=PAGE_SIZE,
+    address=address,
+    hooks=HOOKS,
+    never=NEVER,
+    refusals=REFUSALS,
+)
