@@ -15,7 +15,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from types import TracebackType
 from typing import Any, Self
 
-from . import bridge
+from . import bridge, page
 from .cdp.connection import Connection
 from .cdp.endpoint import discover
 from .cdp.tab import Tab, background_tab
@@ -114,6 +114,7 @@ class Browser:
         return background_tab(
             connection,
             emulate_focus=emulate_focus,
+            world=page.WORLD,
             prepare=prepare,
             on_created=self._open_tabs.add,
             on_closed=self._open_tabs.discard,
@@ -179,7 +180,9 @@ class Browser:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     async def __aenter__(self) -> Self:
@@ -194,7 +197,7 @@ class Browser:
 _shared: dict[Target, Browser] = {}
 
 BrowserLike = Browser | TargetLike
-"""What ``browser=`` takes: a Browser, anything that names a Chrome, or ``None`` for the one decided by configuration."""
+"""What ``browser=`` takes: a Browser, anything that names a Chrome, or ``None`` for the configured one."""
 
 
 def browser_for(browser: BrowserLike) -> Browser:

@@ -8,6 +8,7 @@ engine one request.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -61,10 +62,9 @@ class _Held:
         home = urlsplit(link).hostname
         for _ in range(HOPS):
             self._asked, self._location = link, None
-            try:
+            # It always fails: that is how the answer is kept from going further.
+            with contextlib.suppress(NavigationFailed, CallTimeout):
                 await self._tab.navigate(link, timeout=LINK_S)
-            except (NavigationFailed, CallTimeout):
-                pass  # it always fails: that is how the answer is kept from going further
             if self._location is None:
                 return None
             link = urljoin(link, self._location)
@@ -87,7 +87,5 @@ class _Held:
         task.add_done_callback(self._under_way.discard)
 
     async def _answer(self, call: str, reply: dict[str, Any]) -> None:
-        try:
+        with contextlib.suppress(ProtocolError):  # the request is gone already
             await self._tab.session.call(call, reply)
-        except ProtocolError:
-            pass  # the request is gone already

@@ -33,7 +33,7 @@ MAX_RESULTS = 20
 """The most results one search gives: two pages of Google's ten. More would cost a guest's welcome."""
 
 COLUMNS = ("rank", "title", "url", "link", "link_form", "snippet", "site", "date", "fragment")
-"""Columns of ``SearchPage.results``: ``rank`` is Int64, from 1; the others are strings, missing where the page has none."""
+"""Columns of ``SearchPage.results``: ``rank`` is Int64, from 1; the others are strings or missing."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class SearchPage:
         url: the address of the (first) results page.
         page_state: ``results``, ``no_results``, ``unparseable``, ``challenge``, ``suspected_block``. A search that
             returns has ``results``; the other states are raised, and carry the page as ``error.page``.
-        challenge_kind: ``sorry``, ``consent``, ``captcha``, ``anomaly``, ``enablejs``, where the state is ``challenge``.
+        challenge_kind: of a ``challenge``: ``sorry``, ``consent``, ``captcha``, ``anomaly``, ``enablejs``.
         records: the results as plain dicts with the keys :data:`COLUMNS`.
         timings: milliseconds. On the page clock, from the start of the first page's navigation: ``parse_ready_ms``
             (first instant at which a result could be read), ``results_complete_ms``, ``response_end_ms``,
@@ -81,9 +81,9 @@ class SearchPage:
         """The ranked results, one row each, with the columns :data:`COLUMNS`, in the engine's order.
 
         ``url`` is the target, missing where the engine hides it; ``link`` the address as served; ``link_form`` one of
-        ``direct``, ``redirect`` (unwrapped), ``encrypted`` (the target can not be told from the link); ``site`` the
-        host of the target without ``www.``, or what the page shows in its place; ``date`` as the page shows it; ``fragment`` the text
-        fragment that was stripped from ``url``.
+        ``direct``, ``redirect`` (unwrapped), ``encrypted`` (the target can not be told from the link) and ``resolved``
+        (asked of the engine); ``site`` the host of the target without ``www.``, or what the page shows in its place;
+        ``date`` as the page shows it; ``fragment`` the text fragment that was stripped from ``url``.
         """
         import pandas as pd  # 0.4 s, and a search can be read without it
 
@@ -99,8 +99,8 @@ class SearchPage:
             browser: the Chrome to ask through; ``None`` for the one that was searched with.
 
         Returns:
-            A page whose resolved results have ``url``, ``site`` of it, and ``link_form`` ``resolved``. A link that leads
-            nowhere stays as it was, and a warning says how many did.
+            A page whose resolved results have a ``url``, its ``site``, and ``link_form`` ``resolved``. A link that
+            leads nowhere stays as it was, and a warning says how many did.
 
         Raises:
             EndpointError, TargetError: the Chrome can not be had.
@@ -253,7 +253,9 @@ async def searched(asked: Asked, house: Browser, *, queued_ms: float, called: fl
             raise
     page = page_from(visits, asked.engine, asked.query, house, asked.num_results)
     total_ms = (time.perf_counter() - called) * 1000
-    page = replace(page, timings={**page.timings, "queued_ms": round(queued_ms, 1), "call_total_ms": round(total_ms, 1)})
+    page = replace(
+        page, timings={**page.timings, "queued_ms": round(queued_ms, 1), "call_total_ms": round(total_ms, 1)}
+    )
     raise_for_state(page)
     return page
 

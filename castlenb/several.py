@@ -115,9 +115,9 @@ class Comparison(Searches):
     def agreement(self) -> pd.DataFrame:
         """How far two engines agree, one row a pair that answered.
 
-        Columns: ``engine_a``, ``engine_b``; ``known_a``, ``known_b``: results whose target is known; ``shared``: targets
-        both list; ``jaccard``: shared over all, 0 to 1; ``rank_correlation``: Spearman's, over the shared ones, -1 to 1,
-        missing below three of them, where it says nothing.
+        Columns: ``engine_a``, ``engine_b``; ``known_a``, ``known_b``: results whose target is known; ``shared``:
+        targets that both list; ``jaccard``: shared over all, 0 to 1; ``rank_correlation``: Spearman's, over the shared
+        ones, -1 to 1, missing below three of them, where it says nothing.
         """
         import pandas as pd
 
@@ -181,9 +181,7 @@ async def compare(
     called = time.perf_counter()
     async with house.slot() as queued_ms:
         await house.open()
-        outcomes = await _together(
-            _outcome(asked, house, queued_ms=queued_ms, called=called) for asked in each_asked
-        )
+        outcomes = await _together(_outcome(asked, house, queued_ms=queued_ms, called=called) for asked in each_asked)
     pages, errors = _sorted(each_asked, outcomes)
     return Comparison(pages, errors, query, tuple(engines))
 
@@ -270,4 +268,8 @@ def _sorted(
 
 def _target(url: str) -> str:
     parts = urlsplit(url)
-    return (parts.hostname or "").removeprefix("www.") + parts.path.rstrip("/") + (f"?{parts.query}" if parts.query else "")
+    return (
+        (parts.hostname or "").removeprefix("www.")
+        + parts.path.rstrip("/")
+        + (f"?{parts.query}" if parts.query else "")
+    )

@@ -91,8 +91,9 @@ class Visit:
     def timings(self) -> dict[str, float | None]:
         """The page-clock times, from the first document's origin.
 
-        ``parse_ready_ms``: the first instant at which a result could be read; ``results_complete_ms``: at which as
-        many as asked for were there to their last word, or the document had been parsed; ``parsed_ms``, ``loaded_ms``, ``response_end_ms``: the document's own.
+        ``parse_ready_ms``: the first instant at which a result could be read; ``results_complete_ms``: at which as many
+        as asked for were there to their last word, or the document had been parsed; ``parsed_ms``, ``loaded_ms``,
+        ``response_end_ms``: the document's own, missing where they came after the results had been taken.
         """
         counts: list[list[float]] = self.timeline["counts"]
         times = {
@@ -124,9 +125,9 @@ class Deadline:
 class Visitor:
     """A tab that has been prepared for one engine; :meth:`go` takes it to a page and comes back with the Visit."""
 
-    def __init__(self, tab: Tab, errand: Errand, deadline: Deadline, visibility: str, blank_world: int) -> None:
+    def __init__(self, tab: Tab, errand: Errand, deadline: Deadline, visibility: str) -> None:
         self.tab = tab
-        self._foreseen: int | None = blank_world + 2
+        self._foreseen: int | None = tab.blank_world + 2
         self._errand = errand
         self._deadline = deadline
         self._visibility = visibility
@@ -172,7 +173,9 @@ class _Watch:
 
     async def until_done(self, deadline: Deadline) -> Visit:
         deadline.phase = "navigate"
-        rule = json.dumps({"results": self._rule.results, "quiet_ms": self._rule.quiet_ms, "empty_ms": self._rule.empty_ms})
+        rule = json.dumps(
+            {"results": self._rule.results, "quiet_ms": self._rule.quiet_ms, "empty_ms": self._rule.empty_ms}
+        )
         wait = f"typeof castlenb === 'object' ? castlenb.watcher.wait({rule}) : location.href"
         said = await self._set_off(wait, deadline)
         while True:
@@ -240,7 +243,9 @@ class _Watch:
         """What the page shows now; ``None`` where it does not answer."""
         try:
             async with asyncio.timeout(_AFTER_DEADLINE_S):
-                said = await self._ask("typeof castlenb === 'object' ? castlenb.watcher.now() : ''", timeout=_AFTER_DEADLINE_S)
+                said = await self._ask(
+                    "typeof castlenb === 'object' ? castlenb.watcher.now() : ''", timeout=_AFTER_DEADLINE_S
+                )
         except (TimeoutError, ProtocolError):
             return None
         return self._visit(json.loads(said)) if said.startswith("{") else None
@@ -249,7 +254,9 @@ class _Watch:
         context, self._context = self._context, None
         if context is None:
             context = await self._tab.world(page.WORLD)
-        answer = self._tab.session.evaluate(expression, context_id=context, await_promise=await_promise, timeout=timeout)
+        answer = self._tab.session.evaluate(
+            expression, context_id=context, await_promise=await_promise, timeout=timeout
+        )
         if self._origin_known:
             return str(await answer)
         origin: Any
@@ -309,12 +316,11 @@ async def open_visitor(
                         prepare=[("Page.addScriptToEvaluateOnNewDocument", script)],
                     )
                 )
-                blank_world = await tab.world(page.WORLD)
                 if prepare is not None:
                     await prepare(tab)
         except TimeoutError as late:
             raise timed_out(errand, deadline, "about:blank") from late
-        yield Visitor(tab, errand, deadline, visibility, blank_world)
+        yield Visitor(tab, errand, deadline, visibility)
 
 
 def timed_out(errand: Errand, deadline: Deadline, url: str, cut: Visit | None = None) -> SearchTimeout:

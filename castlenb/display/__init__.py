@@ -7,7 +7,7 @@ knows no other part of castlenb.
 
 from __future__ import annotations
 
-from .markup import search_page_html
-from .plain import search_page_text
+from .markup import answer_html, search_page_html
+from .plain import answer_text, search_page_text
 
-__all__ = ["search_page_html", "search_page_text"]
+__all__ = ["answer_html", "answer_text", "search_page_html", "search_page_text"]

@@ -22,6 +22,11 @@ def paragraphs(value: object, limit: int = 20_000) -> list[str]:
     return [line for line in lines if line]
 
 
+def verbatim(value: object, limit: int = 20_000) -> list[str]:
+    """Text as its lines, as they stand: what they are indented by and empty ones kept, at most ``limit`` characters."""
+    return [line.rstrip() for line in _cut(_legible(value, limit), limit).split("\n")]
+
+
 @dataclass(frozen=True)
 class Address:
     """An http or https address that may become a link.

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from .clean import address, one_line, paragraphs
-from .words import ANSWER_STATES, EMPTY_PAGES, GENERATED, TIMINGS, counted
+from .words import ANSWER_STATES, EMPTY_PAGES, GENERATED, NOT_A_SOURCE, TIMINGS, counted
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -45,6 +45,12 @@ def search_page_html(data: Mapping[str, Any]) -> str:
     )
 
 
+def answer_html(data: Mapping[str, Any]) -> str:
+    """An AI answer on a card; takes what :func:`.answer_text` takes."""
+    answer = {**_answer(data), "generated": NOT_A_SOURCE}
+    return _render("answer.html", answer=answer, warnings=data.get("warnings") or [])
+
+
 def _hit(row: Mapping[str, Any]) -> dict[str, Any]:
     target, served = address(row.get("url")), address(row.get("link"))
     return {
@@ -67,11 +73,18 @@ def _answer(answer: Mapping[str, Any]) -> dict[str, Any]:
         "label": answer["label"],
         "generated": GENERATED,
         "note": ANSWER_STATES.get(answer["state"], answer["state"]),
-        "head": head,
-        "rest": rest,
+        "head": [_line(line) for line in head],
+        "rest": [_line(line) for line in rest],
         "sources": sources[:CITATIONS_HEAD],
         "more_sources": sources[CITATIONS_HEAD:],
     }
+
+
+def _line(line: str) -> dict[str, Any]:
+    """A line of prose; a Markdown heading is shown as one."""
+    plain = line.lstrip("#")
+    heading = plain != line and plain.startswith(" ")
+    return {"text": plain.strip() if heading else line, "heading": heading}
 
 
 def _split(lines: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:

@@ -9,8 +9,8 @@ import textwrap
 from collections.abc import Mapping
 from typing import Any
 
-from .clean import address, one_line, paragraphs
-from .words import ANSWER_STATES, EMPTY_PAGES, GENERATED, counted
+from .clean import address, one_line, paragraphs, verbatim
+from .words import ANSWER_STATES, EMPTY_PAGES, GENERATED, NOT_A_SOURCE, counted
 
 WIDTH = 88
 
@@ -32,6 +32,34 @@ def search_page_text(data: Mapping[str, Any]) -> str:
     if warnings := data.get("warnings"):
         parts.append("\n".join(_wrapped(f"Note: {one_line(warning)}", "") for warning in warnings))
     return "\n\n".join(parts)
+
+
+def answer_text(data: Mapping[str, Any]) -> str:
+    """An AI answer as text, whole: what it is, its prose as it stands, its sources.
+
+    Args:
+        data: ``label state text citations warnings``; citations are dicts with ``n title url site``.
+    """
+    said = bool(data.get("text"))
+    sources = data.get("citations") or []
+    note = ANSWER_STATES.get(data["state"], one_line(data["state"]))
+    facts = [NOT_A_SOURCE] if said else []
+    facts += [note] if note else []
+    facts += [counted(len(sources), "source")] if said else []
+    parts = [f"{one_line(data['label'], 80)} ({', '.join(facts)})" if facts else one_line(data["label"], 80)]
+    if said:
+        parts.append("\n".join(verbatim(data["text"])))
+    if sources:
+        parts.append("\n".join(_source(source) for source in sources))
+    parts += [_wrapped(f"Note: {one_line(warning)}", "") for warning in data.get("warnings") or []]
+    return "\n\n".join(parts)
+
+
+def _source(source: Mapping[str, Any]) -> str:
+    title, site = one_line(source.get("title"), 200), one_line(source.get("site"), 80)
+    named = " – ".join(filter(None, (title, site))) or "untitled"
+    url = one_line(source["url"], 2_000) if address(source.get("url")) else ""
+    return f"[{source['n']}] {named}" + (f"\n    {url}" if url else "")
 
 
 def _answer(answer: Mapping[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 GENERATED = "generated text"
+NOT_A_SOURCE = "generated text, not a source"
 
 ANSWER_STATES = {
     "settled": "",

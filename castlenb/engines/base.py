@@ -21,11 +21,30 @@ Part = Literal[
     "last_resort",  # titles anywhere on pages where none of those yields a row: only once a page is whole, and said
     "mark",  # what a web result has and a module has not; asked of rows that stay on the engine's own host
     "snippet",  # the text under the title
+    "date",  # a result's date, where it has an element of its own
     "cite",  # the address as the page shows it
     "furniture",  # regions in which nothing is a result
     "nothing",  # where the engine says that nothing was found
     "aside",  # what stands in a "nothing" region without saying so
     "answer",  # the AI answer's container: nothing in it is a result
+    # Of the AI answer itself; all but the first two are looked for inside a wrapper.
+    "answer_wrapper",  # what holds the answer and all that belongs to it, in order of trust; no look-alikes
+    "answer_side",  # columns beside the results, in which an answer can stand
+    "answer_alike",  # regions whose answers are not the page's own
+    "answer_header",  # its heading: recorded, never matched
+    "answer_body",  # its prose: the first selector that finds any counts, and it can find several parts
+    "answer_skip",  # what stands in the prose and is none: cards, captions, controls, disclaimers
+    "answer_keep",  # controls that carry words of the prose
+    "answer_chip",  # marks in the prose that name a source
+    "answer_card",  # one source: its card, or its link
+    "answer_title",  # a card's parts, where they are marked
+    "answer_snippet",
+    "answer_site",
+    "answer_titles",  # where only titles are told of the sources: in its `title`, with commas between
+    "answer_marker",  # what comes when the answer is whole; trusted ones settle it
+    "answer_loading",  # seen while it is being written
+    "answer_declined",  # seen where the engine says that there is none
+    "answer_offered",  # where it would write one on a click; looked for on the whole page where it begins with an id
 ]
 RECENCIES = ("day", "week", "month", "year")
 """The time ranges a search can be given. Not every engine has all of them."""
@@ -49,6 +68,7 @@ class Hook:
         trust: how much weight it bears when hooks disagree.
         evidence: who saw it, or where it was reported.
         held: first and last month in which it was seen to hold, ``YYYY-MM``.
+        name: what a marker is called in timelines; empty for all other parts.
     """
 
     part: Part
@@ -57,6 +77,25 @@ class Hook:
     trust: Trust
     evidence: str
     held: tuple[str, str]
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class AnswerForm:
+    """What selectors do not say of an engine's AI answer.
+
+    Attributes:
+        label: what it is called, with the engine's name in it.
+        language: attributes that tell the language of its prose, on it, in it or around it, in order of trust.
+        never: regular expressions on host and path of links in its prose that are no sources.
+        one_place: all its wrappers mark the same place, so one that lies apart is drift; else each marks a form of its
+            own.
+    """
+
+    label: str
+    language: tuple[str, ...] = ("lang",)
+    never: tuple[str, ...] = ()
+    one_place: bool = False
 
 
 @dataclass(frozen=True)
@@ -68,14 +107,14 @@ class LinkForm:
         path: the path such links have, exactly.
         params: the query parameters that may hold the target, in order of trust.
         decode: ``percent``: percent-encoded once. ``base64url``: URL-safe base64 of UTF-8, padding optional.
-        prefix: characters before the encoded value that belong to neither.
+        prefix: what stands before the encoded value; one without it can not be decoded.
     """
 
     form: Literal["redirect", "encrypted"]
     path: str
     params: tuple[str, ...]
     decode: Literal["percent", "base64url"] = "percent"
-    prefix: int = 0
+    prefix: str = ""
 
 
 @dataclass(frozen=True)
@@ -117,6 +156,7 @@ class Engine:
         never: regular expressions on host and path of links that are never a result.
         refusals: what refusing pages look like, in order of judgement.
         recencies: the time ranges the engine can be asked for.
+        answer: its AI answer; ``None`` where it has none.
     """
 
     name: str
@@ -130,6 +170,7 @@ class Engine:
     never: tuple[str, ...] = ()
     refusals: tuple[Refusal, ...] = ()
     recencies: frozenset[str] = field(default_factory=lambda: frozenset(RECENCIES))
+    answer: AnswerForm | None = None
 
     def search_url(
         self,
@@ -187,6 +228,18 @@ class Engine:
                 }
                 for r in self.refusals
             ],
+            "answer": self.answer and self._answer_spec(self.answer),
+        }
+
+    def _answer_spec(self, form: AnswerForm) -> dict[str, Any]:
+        markers = [hook for hook in self.hooks if hook.part == "answer_marker"]
+        return {
+            "label": form.label,
+            "language": list(form.language),
+            "never": list(form.never),
+            "one_place": form.one_place,
+            "trusted": [hook.css for hook in self.hooks if (hook.part, hook.trust) == ("answer_wrapper", "high")],
+            "markers": [{"name": m.name, "css": m.css, "settles": m.trust == "high"} for m in markers],
         }
 
 

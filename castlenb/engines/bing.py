@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from urllib.parse import urlencode
 
-from .base import Engine, Hook, LinkForm, Query, Refusal
+from .base import AnswerForm, Engine, Hook, LinkForm, Query, Refusal
 
 # www.bing.com, cn.bing.com; www2. and www4. answer too (ublacklist/builtin, 2026-08).
 OWN = r"(?:www\d?\.|cn\.)?bing\.com"
@@ -59,6 +59,7 @@ HOOKS = (
     Hook("heading", "a[href] > h2", "structure", "high", "saved page", ("2025-05", "2025-05")),
     Hook("snippet", ".b_caption p", "class", "high", PAGES, ("2021-01", "2026-10")),
     Hook("snippet", 'p[class*="b_lineclamp"], p.b_algoSlug', "class", "high", PAGES, ("2023-08", "2026-08")),
+    Hook("date", ".news_dt", "class", "high", PAGES, ("2021-01", "2026-08")),
     Hook("cite", "cite", "structure", "high", PAGES, ("2021-01", "2026-07")),
     # Answers: nothing in them is a row, not even the organic result that some layouts carry into them (2026-08).
     Hook("answer", "#copans_container", "id", "high", "saved pages", ("2025-05", "2026-06")),
@@ -68,6 +69,8 @@ HOOKS = (
     # Ads. They stand in the list as well, and sometimes inside an ordinary row's mark-up (EasyList, 2026-09).
     Hook("furniture", ".b_ad", "class", "high", PAGES, ("2021-01", "2026-08")),
     Hook("furniture", "li.b_algo:has(.b_ads1line, .b_adSlug)", "class", "medium", "EasyList", ("2026-09", "2026-09")),
+    # "Web", in front of a snippet.
+    Hook("furniture", ".algoSlug_icon", "class", "medium", "saved page; searxng", ("2023-08", "2026-08")),
     # People also ask, videos, news, places, related searches; the side column; paging and legal notes.
     Hook("furniture", "li.b_ans, #b_pole, #b_topw", "class", "high", PAGES, ("2021-01", "2026-08")),
     Hook("furniture", "#b_context, #b_dynRail", "id", "high", PAGES, ("2021-01", "2026-08")),
@@ -78,9 +81,188 @@ HOOKS = (
     Hook("nothing", "#b_results > .b_no", "class", "high", "saved page; many parsers", ("2021-01", "2026-10")),
 )
 
+ANSWER_HOOKS = (
+    # Branded "Copilot" or not: generated only where it says so (Stevoisiak/Stevos-AI-Blocklist#75).
+    Hook(
+        "answer_wrapper",
+        "#copans_container:has(.with_ai, .gs_aidisc, .gs_ai_disclaimer, .gs_caphead_main)",
+        "class",
+        "high",
+        "saved pages",
+        ("2025-05", "2026-09"),
+    ),
+    Hook(
+        "answer_wrapper",
+        "#b_results > li.b_ans:has(.gs_caphead_main)",
+        "class",
+        "high",
+        "field notes 2026-08-04",
+        ("2026-08", "2026-08"),
+    ),
+    Hook(
+        "answer_wrapper",
+        "#b_results > li.b_qnacdxcont",
+        "class",
+        "high",
+        "field notes 2026-08-04",
+        ("2026-08", "2026-08"),
+    ),
+    Hook(
+        "answer_wrapper",
+        '#b_results .developer_answercard_wrapper:has([class*="rd_gencon"])',
+        "class",
+        "high",
+        "saved page",
+        ("2026-04", "2026-04"),
+    ),
+    Hook(
+        "answer_wrapper",
+        "#b_genserp_container:has(.gs_main, .gs_caphead_main)",
+        "id",
+        "medium",
+        "5 public clients",
+        ("2024-05", "2026-09"),
+    ),
+    Hook("answer_wrapper", "#b_sydConvCont:has(.b_sydAns)", "id", "low", "karust/openserp", ("2023-08", "2026-04")),
+    Hook(
+        "answer_wrapper",
+        "#b_context .b_ans:has(.gs_caphead_main)",
+        "class",
+        "low",
+        "one public client",
+        ("2026-01", "2026-01"),
+    ),
+    Hook(
+        "answer_body",
+        ".gs_caphead_main, .gs_temp_content, .gs_text",
+        "class",
+        "high",
+        "field notes 2026-08-04; 3 public clients",
+        ("2025-06", "2026-08"),
+    ),
+    Hook("answer_body", ".b_cnt_resp", "class", "high", "saved page", ("2026-04", "2026-04")),
+    Hook("answer_body", ".devmag_card_content", "class", "high", "saved page", ("2026-04", "2026-04")),
+    Hook(
+        "answer_body",
+        ".b_sydAns, [data-testid=bing-chat-answer]",
+        "class",
+        "low",
+        "karust/openserp",
+        ("2023-08", "2026-04"),
+    ),
+    Hook("answer_body", ".gs_main, .answer_container", "class", "low", "public clients", ("2025-05", "2026-09")),
+    # Sources and what refers to them.
+    Hook(
+        "answer_skip",
+        '[class^="gs_cit"]:not(.gs_cit_txt), [class*=" gs_cit"]:not(.gs_cit_txt), .cit_exp_cont, .bsp_cit_cont',
+        "class",
+        "high",
+        "field notes; public clients",
+        ("2026-08", "2026-09"),
+    ),
+    Hook(
+        "answer_skip",
+        ".b_crt_regular_link, .rd_cnt_srcs, .rd_cnt_nav, .rd_attr_items, .rd_single_ttip",
+        "class",
+        "high",
+        "saved page",
+        ("2026-04", "2026-04"),
+    ),
+    Hook(
+        "answer_skip",
+        ".ca_top_sec, .gs_secctrl, .gs_aidisc, .gs_infobbl, .gs_ai_disclaimer, .rd_summary_info",
+        "class",
+        "high",
+        "saved page; public clients",
+        ("2025-05", "2026-09"),
+    ),
+    Hook(
+        "answer_skip",
+        ".gs_readMoreFullBtn, .b_acf_answer_expansion_control, .b_module_expansion_control, .acf_fdbk_ph",
+        "class",
+        "medium",
+        "public clients",
+        ("2026-09", "2026-09"),
+    ),
+    Hook(
+        "answer_skip",
+        "acf-button-standard, acf-thumbs-up-down-feedback, acf-dropdown, acf-badge, acf-skeleton, acf-icon",
+        "structure",
+        "high",
+        "saved page",
+        ("2026-04", "2026-09"),
+    ),
+    Hook(
+        "answer_skip",
+        ".b_crtrm_code_header, .b_crtrm_skeleton, .b_hide",
+        "class",
+        "high",
+        "saved page",
+        ("2026-04", "2026-04"),
+    ),
+    Hook("answer_chip", ".b_crt_citation_wrapper", "class", "high", "saved page", ("2026-04", "2026-04")),
+    Hook("answer_chip", "sup.rd_gencon_ai, .rd_gencon_attr", "class", "high", "saved page", ("2026-04", "2026-04")),
+    Hook(
+        "answer_chip",
+        '.gs_sup_cit, .gs_sm_cit, .gs_mdlink, .md_citlink, [class*="genserp_citation"]',
+        "class",
+        "medium",
+        "public clients",
+        ("2026-09", "2026-09"),
+    ),
+    Hook("answer_card", ".gs_cit", "class", "high", "field notes 2026-08-04", ("2025-06", "2026-09")),
+    Hook(
+        "answer_card",
+        ".b_crt_regular_link, .rd_gencon_ttip > a, .rd_attr_items > a",
+        "class",
+        "high",
+        "saved page",
+        ("2026-04", "2026-04"),
+    ),
+    Hook(
+        "answer_title",
+        ".gs_cit_title_text, .gs_cit_title, .rd_gencon_ttat",
+        "class",
+        "medium",
+        "public clients",
+        ("2026-04", "2026-09"),
+    ),
+    Hook("answer_snippet", ".gs_cit_snippet", "class", "medium", "public clients", ("2026-09", "2026-09")),
+    Hook("answer_site", ".gs_cit_src", "class", "medium", "public clients", ("2026-09", "2026-09")),
+    Hook(
+        "answer_marker",
+        ".gs_cit, .gs_cit_cont",
+        "class",
+        "medium",
+        "field notes 2026-08-04",
+        ("2026-08", "2026-09"),
+        "sources",
+    ),
+    Hook(
+        "answer_marker",
+        ".b_crt_regular_link, .rd_attr_items",
+        "class",
+        "medium",
+        "saved page",
+        ("2026-04", "2026-04"),
+        "links",
+    ),
+    Hook(
+        "answer_marker",
+        "acf-thumbs-up-down-feedback, .gs_tblike",
+        "class",
+        "low",
+        "saved page",
+        ("2025-05", "2026-04"),
+        "feedback",
+    ),
+    Hook("answer_loading", "[role=progressbar]", "aria", "medium", "general", ("2026-04", "2026-04")),
+    Hook("answer_side", "#b_context", "id", "high", PAGES, ("2021-01", "2026-08")),
+)
+
 LINKS = (
     # "a1" and URL-safe base64 without padding (tasos-py/Search-Engines-Scraper#80, Cimbali/CleanLinks#148).
-    LinkForm("redirect", "/ck/a", ("u",), decode="base64url", prefix=2),
+    LinkForm("redirect", "/ck/a", ("u",), decode="base64url", prefix="a1"),
     # On maps and partner pages (uBlockOrigin/uBlock-issues#3206).
     LinkForm("redirect", "/alink/link", ("url",)),
 )
@@ -106,8 +288,9 @@ BING = Engine(
     own=rf"^{OWN}$",
     page_size=PAGE_SIZE,
     address=address,
-    hooks=HOOKS,
+    hooks=HOOKS + ANSWER_HOOKS,
     links=LINKS,
     never=NEVER,
     refusals=REFUSALS,
+    answer=AnswerForm("Bing generative answer"),
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from urllib.parse import urlencode
 
-from .base import Engine, Hook, Query, Refusal
+from .base import AnswerForm, Engine, Hook, Query, Refusal
 
 OWN = r"search\.brave\.com"
 
@@ -68,6 +68,75 @@ HOOKS = (
     Hook("nothing", "#bad-results-info-banner", "id", "medium", "a parser of 2025, one client", ("2025-01", "2025-12")),
 )
 
+ANSWER_HOOKS = (
+    Hook("answer_wrapper", "#llm-snippet", "id", "high", "field notes 2026-08-04", ("2025-01", "2026-09")),
+    Hook("answer_wrapper", "#chatllm-conversation", "id", "medium", "public clients", ("2024-01", "2026-09")),
+    Hook("answer_wrapper", "#llm-side-snippet", "id", "low", "one public client", ("2025-01", "2025-12")),
+    Hook(
+        "answer_wrapper", "#chatllm-main-answer-content", "id", "high", "field notes 2026-08-04", ("2025-01", "2026-08")
+    ),
+    Hook("answer_header", "#chatllm-title", "id", "medium", "public clients", ("2024-01", "2025-12")),
+    Hook("answer_body", "#chatllm-main-answer-content", "id", "high", "field notes 2026-08-04", ("2025-01", "2026-08")),
+    Hook("answer_body", ".chatllm-content", "class", "high", "saved page", ("2025-01", "2026-06")),
+    Hook("answer_body", ".llm-output", "class", "medium", "public clients", ("2024-01", "2026-06")),
+    Hook(
+        "answer_skip",
+        ".chatllm-disclaimer, #chatllm-actions, #chatllm-images, .followups-wrapper, #chatllm-title",
+        "class",
+        "high",
+        "saved page; public clients",
+        ("2025-01", "2026-09"),
+    ),
+    Hook("answer_keep", ".qa-inline-entity", "class", "high", "saved page", ("2026-06", "2026-09")),
+    Hook(
+        "answer_chip",
+        ".inline-citation, .inline-refs",
+        "class",
+        "high",
+        "saved page; public clients",
+        ("2024-01", "2026-09"),
+    ),
+    Hook("answer_titles", "#chatllm-actions .sources [title]", "class", "high", "saved page", ("2026-06", "2026-06")),
+    Hook("answer_titles", ".logo-row[title]", "class", "medium", "saved page", ("2026-06", "2026-06")),
+    Hook("answer_marker", ".llm-output-complete", "class", "high", "saved page", ("2026-06", "2026-06"), "complete"),
+    Hook("answer_marker", "#chatllm-actions", "id", "medium", "saved page", ("2026-06", "2026-08"), "actions"),
+    Hook(
+        "answer_marker",
+        ".chatllm-disclaimer",
+        "class",
+        "medium",
+        "field notes 2026-08-04",
+        ("2026-06", "2026-08"),
+        "disclaimer",
+    ),
+    Hook(
+        "answer_marker",
+        '.followups-wrapper, a[href^="/ask"]',
+        "class",
+        "medium",
+        "field notes 2026-08-04",
+        ("2026-06", "2026-08"),
+        "follow-up",
+    ),
+    Hook(
+        "answer_offered",
+        "#submit-llm-button:not(.ask-button)",
+        "id",
+        "medium",
+        "5 public clients",
+        ("2024-01", "2026-04"),
+    ),
+    Hook(
+        "answer_offered",
+        '#results button[formaction^="/ask"]',
+        "attribute",
+        "low",
+        "one public client",
+        ("2025-01", "2025-12"),
+    ),
+    Hook("answer_side", "#mixed-side, #side-right, #llm-side-snippet", "id", "high", PAGES, ("2023-08", "2026-09")),
+)
+
 NEVER = (
     # Ads (brave/brave-core, whose browser counts their clicks).
     rf"^{OWN}/a/redirect$",
@@ -87,7 +156,8 @@ BRAVE = Engine(
     own=rf"^{OWN}$",
     page_size=PAGE_SIZE,
     address=address,
-    hooks=HOOKS,
+    hooks=HOOKS + ANSWER_HOOKS,
     never=NEVER,
     refusals=REFUSALS,
+    answer=AnswerForm("Brave AI summary"),
 )

@@ -72,6 +72,8 @@ HOOKS = (
     Hook("snippet", ".result__snippet", "class", "high", PAGES, ("2025-05", "2026-10")),
     Hook("snippet", ".result-snippet", "class", "high", PAGES, ("2025-03", "2026-09")),
     Hook("snippet", "[data-result=snippet]", "attribute", "high", "karust/openserp", ("2026-04", "2026-08")),
+    Hook("date", ".result__extras__url > span:not(.result__icon)", "class", "high", PAGES, ("2025-05", "2026-04")),
+    Hook("date", ".timestamp", "class", "high", "saved page; public parsers", ("2025-03", "2026-09")),
     Hook("cite", ".result__url, .link-text", "class", "high", PAGES, ("2025-03", "2026-09")),
     # Ads are known by their class and once more by their link (deedy5/ddgs#139).
     Hook("furniture", ".result--ad, .result-sponsored", "class", "high", PAGES, ("2025-05", "2026-10")),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from urllib.parse import urlencode
 
-from .base import Engine, Hook, LinkForm, Query, Refusal
+from .base import AnswerForm, Engine, Hook, LinkForm, Query, Refusal
 
 # www.google.com, www.google.de, www.google.co.uk, www.google.com.br; /sorry/ also comes from ipv4. and ipv6.
 OWN = r"(?:www\.|ipv[46]\.)?google\.(?:com|cat|[a-z]{2}|com?\.[a-z]{2})"
@@ -106,6 +106,142 @@ HOOKS = (
     Hook("aside", "#bottomads, #tadsb", "id", "medium", PAGES, ("2019-12", "2026-07")),
 )
 
+ANSWER_HOOKS = (
+    Hook("answer_wrapper", "#eKIzJc", "id", "high", PAGES, ("2025-02", "2026-07")),
+    Hook("answer_wrapper", "#m-x-content", "id", "medium", "field notes, 2026-08-04", ("2025-03", "2026-08")),
+    Hook(
+        "answer_wrapper", "#B2Jtyd", "id", "medium", "saved pages, fetched after the document", ("2025-02", "2026-07")
+    ),
+    Hook("answer_wrapper", '[data-subtree*="mfc"]', "attribute", "medium", PAGES, ("2025-02", "2026-07")),
+    Hook("answer_wrapper", '[data-async-type="folsrch"]', "attribute", "medium", PAGES, ("2025-02", "2026-07")),
+    # People also ask ships answers of the same make, folded (serpapi/public-roadmap#2496, zbarnz#60).
+    Hook("answer_alike", ".related-question-pair, [data-initq]", "class", "high", PAGES, ("2025-03", "2026-10")),
+    Hook("answer_header", '[jsname="cUzNTd"]', "jsname", "medium", PAGES, ("2025-02", "2026-07")),
+    Hook("answer_header", "h1, h2", "structure", "medium", PAGES, ("2025-02", "2026-02")),
+    Hook("answer_body", '[data-container-id="main-col"]', "attribute", "high", PAGES, ("2025-11", "2026-07")),
+    Hook("answer_body", '[data-subtree*="aimc"]', "attribute", "medium", PAGES, ("2025-05", "2026-07")),
+    # Marked with its language. Of 2025, and of answers without sources of their own in 2026.
+    Hook("answer_body", "[data-rl]", "attribute", "high", PAGES, ("2025-02", "2026-07")),
+    Hook("answer_body", '[jsname="dvXlsc"]', "jsname", "medium", PAGES, ("2025-02", "2026-07")),
+    Hook("answer_body", '[jsname="HKDuG"]', "jsname", "low", "field notes, 2026-08-04", ("2025-02", "2026-08")),
+    # Sources: cards in the prose or beside it, and copies of them in a window; what comes after the prose.
+    Hook("answer_skip", "[data-src-id]", "attribute", "high", PAGES, ("2025-11", "2026-07")),
+    Hook("answer_skip", '[data-container-id="rhs-col"]', "attribute", "high", PAGES, ("2025-11", "2026-07")),
+    Hook("answer_skip", '[jsname="EVe5O"]', "jsname", "medium", PAGES, ("2025-02", "2025-05")),
+    Hook("answer_skip", '[data-subtree*="dfa"], [data-crb-el]', "attribute", "high", PAGES, ("2025-05", "2026-07")),
+    Hook("answer_skip", '[jsname="txosbe"]', "jsname", "medium", PAGES, ("2025-02", "2026-07")),
+    # "AI responses may include mistakes", in any language: known by the page of help that it leads to.
+    Hook(
+        "answer_skip",
+        ':has(> a[href*="support.google.com/websearch"])',
+        "structure",
+        "medium",
+        PAGES,
+        ("2025-02", "2026-02"),
+    ),
+    Hook(
+        "answer_skip",
+        ':has(> a[href*="support.google.com%2Fwebsearch"])',
+        "structure",
+        "low",
+        PAGES,
+        ("2025-05", "2025-05"),
+    ),
+    # Names of places and things that open a panel.
+    Hook("answer_keep", "[role=button]:has([data-huuid])", "attribute", "high", PAGES, ("2025-05", "2025-05")),
+    Hook("answer_chip", "[data-icl-uuid]", "attribute", "high", PAGES, ("2025-05", "2026-07")),
+    Hook(
+        "answer_chip",
+        "[data-animation-atomic]:has([data-icl-uuid])",
+        "attribute",
+        "high",
+        PAGES,
+        ("2025-05", "2026-07"),
+    ),
+    Hook("answer_chip", "[data-uuids]", "attribute", "high", PAGES, ("2025-02", "2025-05")),
+    Hook("answer_card", "[data-src-id]", "attribute", "high", PAGES, ("2025-11", "2026-07")),
+    Hook("answer_snippet", "[data-crb-snippet-text]", "attribute", "high", "public parsers", ("2025-03", "2026-10")),
+    Hook(
+        "answer_marker",
+        '[data-async-type="folsrch"] > [data-complete="true"]',
+        "attribute",
+        "high",
+        PAGES,
+        ("2026-02", "2026-04"),
+        "stream_end",
+    ),
+    Hook(
+        "answer_marker",
+        '[data-subtree*="mfc"][data-complete="true"]',
+        "attribute",
+        "high",
+        PAGES,
+        ("2026-04", "2026-04"),
+        "complete",
+    ),
+    # What public clients of the same component wait for.
+    Hook(
+        "answer_marker",
+        '[data-scope-id="turn"][data-complete="true"]',
+        "attribute",
+        "high",
+        "2 public clients",
+        ("2026-04", "2026-07"),
+        "turn_end",
+    ),
+    Hook(
+        "answer_marker",
+        '[data-complete="true"] > [data-scope-id="turn"]',
+        "attribute",
+        "medium",
+        PAGES,
+        ("2025-11", "2026-02"),
+        "turn_box",
+    ),
+    Hook(
+        "answer_marker",
+        '[role="dialog"][data-type="hovc"]',
+        "aria",
+        "medium",
+        "one public client",
+        ("2025-05", "2026-07"),
+        "source_window",
+    ),
+    Hook(
+        "answer_marker",
+        "[data-src-id], [data-xid=aim-aside-initial-corroboration-container]",
+        "attribute",
+        "low",
+        PAGES,
+        ("2025-11", "2026-07"),
+        "sources",
+    ),
+    # On all 22 whole answers of 2025-05 and later, on none of the 5 that were saved half-way.
+    Hook("answer_marker", '[data-subtree*="dfa"]', "attribute", "medium", PAGES, ("2025-05", "2026-07"), "follow_up"),
+    Hook("answer_marker", '[aria-controls="m-x-content"]', "aria", "low", PAGES, ("2025-03", "2026-07"), "expander"),
+    Hook("answer_loading", "[role=progressbar]", "aria", "high", PAGES, ("2025-02", "2026-07")),
+    # Places that are filled from further down the document. Seen empty, and none filled behind them, on pages that were
+    # saved half-way; on whole ones each empty place has a filled one behind it.
+    Hook(
+        "answer_loading",
+        '[data-container-id="main-col"] [id^="sdh_"]:empty:not(:has(~ [id^="sdh_"]:not(:empty)))',
+        "id",
+        "medium",
+        PAGES,
+        ("2026-01", "2026-07"),
+    ),
+    # Both are on every page with an answer as well, hidden.
+    Hook("answer_declined", '[jsname="lGsj1"], [jsname="L1sC6e"]', "jsname", "medium", PAGES, ("2025-02", "2026-07")),
+    Hook(
+        "answer_offered",
+        '[jsname="B76aWe"]',
+        "jsname",
+        "low",
+        "serp-spider/search-engine-google",
+        ("2023-06", "2025-06"),
+    ),
+)
+
 LINKS = (
     # Decoded once: the target's own escapes are its own (gosom/google-maps-scraper#189, Cimbali/CleanLinks#73).
     # Where both stand, `q` is the query and `url` the target.
@@ -153,8 +289,14 @@ GOOGLE = Engine(
     own=rf"^{OWN}$",
     page_size=10,
     address=address,
-    hooks=HOOKS,
+    hooks=HOOKS + ANSWER_HOOKS,
     links=LINKS,
     never=NEVER,
     refusals=REFUSALS,
+    answer=AnswerForm(
+        "Google AI Overview",
+        language=("data-rl", "lang"),
+        never=(r"^(?:support|policies|accounts|myactivity|myadcenter)\.google\.",),
+        one_place=True,
+    ),
 )

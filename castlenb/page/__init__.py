@@ -21,12 +21,23 @@ def script(name: str) -> str:
     return (Path(__file__).parent / f"{name}.js").read_text(encoding="utf-8").strip().removesuffix(";")
 
 
-def init_script(spec: dict[str, Any]) -> str:
-    """The one script to add on every new document: builds ``castlenb.reader`` and ``castlenb.watcher`` there.
+def init_script(spec: dict[str, Any], *, answers: bool = False) -> str:
+    """The one script to add on every new document: builds ``castlenb.reader``, ``.watcher`` and, with ``answers``, the
+    reader of AI answers there; that is left out where nobody asks, for its compiling holds up the page by 4 ms.
 
     Only in the top document: a script of a named world is run in every frame of the page as well.
     """
-    return _init_script(json.dumps(spec, sort_keys=True))
+    return _init_script(json.dumps(spec, sort_keys=True), answers)
+
+
+def reader_expression(spec: dict[str, Any]) -> str:
+    """An expression that evaluates to the reader of results alone."""
+    return f"((spec) => {script('read')}(spec, {script('dom')}(spec)))({json.dumps(spec, sort_keys=True)})"
+
+
+def answers_expression(spec: dict[str, Any]) -> str:
+    """An expression that evaluates to the reader of AI answers alone."""
+    return f"((spec) => {{ const dom = {script('dom')}(spec);\n{_answers()} }})({json.dumps(spec, sort_keys=True)})"
 
 
 def inert_expression(html: str) -> str:
@@ -35,9 +46,21 @@ def inert_expression(html: str) -> str:
 
 
 @cache
-def _init_script(spec: str) -> str:
+def _init_script(spec: str, with_answers: bool) -> str:
+    answers = "null"
+    if with_answers:
+        answers = f"(() => {{ {_answers()} }})()"
     return f"""(() => {{ if (window !== window.top) return;
 const spec = {spec};
-const reader = {script("read")}(spec);
-const watcher = {script("watch")}(spec, reader);
-globalThis.castlenb = {{ reader, watcher }}; }})()"""
+const dom = {script("dom")}(spec);
+const reader = {script("read")}(spec, dom);
+const answers = {answers};
+const watcher = {script("watch")}(spec, reader, answers);
+globalThis.castlenb = {{ reader, answers, watcher }}; }})()"""
+
+
+def _answers() -> str:
+    return f"""const prose = {script("prose")}(spec, dom);
+const sources = {script("sources")}(spec, dom, prose);
+const answers = {script("answer")}(spec, dom, prose, sources);
+return answers;"""

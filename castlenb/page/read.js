@@ -7,38 +7,10 @@
 //   whole(row)       whether the page goes on behind a row of `results`: until then the parser may be inside it
 //   read(rows?)      the rows (those, where they have just been read), the state of the page, and what a careful reader
 //                    would want to know
-(function (spec) {
-  const { parts, links, refusals } = spec;
-
-  // A <form> answers `form.parentNode` with a field of that name, a document `document.title` with an image of that
-  // name; isolated worlds are no help there. Getters and methods are taken from the prototypes.
-  const getter = (type, name) => {
-    const get = Object.getOwnPropertyDescriptor(type.prototype, name).get;
-    return (node) => get.call(node);
-  };
-  const method = (type, name) => {
-    const call = type.prototype[name];
-    return (node, argument) => call.call(node, argument);
-  };
-  const parentOf = getter(Node, "parentElement");
-  const firstOf = getter(Node, "firstChild");
-  const nextOf = getter(Node, "nextSibling");
-  const kindOf = getter(Node, "nodeType");
-  const textOf = getter(Node, "textContent");
-  const baseOf = getter(Node, "baseURI");
-  const nameOf = getter(Element, "localName");
-  const readyOf = getter(Document, "readyState");
-  const titleOf = getter(Document, "title");
-  const rootOf = getter(Document, "documentElement");
-  const contains = method(Node, "contains");
-  const matches = method(Element, "matches");
-  const closest = method(Element, "closest");
-  const attribute = method(Element, "getAttribute");
-  const first = method(Element, "querySelector");
-  const position = method(Node, "compareDocumentPosition");
-  const select = method(Document, "querySelectorAll");
-  // Display alone: some layouts keep the whole column at visibility:hidden until their scripts run (seen 2024-03).
-  const displayed = method(Element, "checkVisibility");
+(function (spec, dom) {
+  const { parts, refusals } = spec;
+  const { parentOf, nextOf, kindOf, textOf, nameOf, contains, closest, attribute, first, displayed } = dom;
+  const { is, all, collapse, says, lines, textIn, parse, isOwn, follow, split } = dom;
 
   const list = (...names) => names.flatMap((name) => parts[name]).join(", ");
   const ROW = list("row");
@@ -48,124 +20,10 @@
   const MARK = list("mark");
   const CITE = list("cite");
   const SNIPPET = list("snippet");
+  const DATE = list("date");
   const FURNITURE = list("furniture", "answer");
+  const NOTHING = list("nothing");
   const ASIDE = list("aside");
-  const is = (element, css) => css !== "" && matches(element, css);
-
-  // Everything that one of several selectors finds, in page order. One query each: the browser answers "#rso" and "h3"
-  // from an index, and "#rso, h3" by asking every element.
-  function all(selectors) {
-    const lists = selectors.map((css) => [...select(document, css)]).filter((found) => found.length);
-    if (lists.length < 2) return lists[0] || [];
-    const before = (a, b) => (position(a, b) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1);
-    return [...new Set(lists.flat())].sort(before);
-  }
-
-  // ---- text: a walk over text nodes. innerText needs layout, which a background tab may not have ------------------
-
-  const BLOCK = new Set(
-    ("address article aside blockquote br dd details div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 " +
-      "h6 header hr li main nav ol p pre section summary table td th tr ul").split(" "),
-  );
-  const SILENT = new Set("script style noscript template svg select textarea".split(" "));
-  const collapse = (text) => text.replace(/\s+/g, " ").trim();
-  const says = (text) => /[\p{L}\p{N}]/u.test(text);
-  const hidden = (element) =>
-    attribute(element, "hidden") !== null || /(?:^|;)\s*display\s*:\s*none/i.test(attribute(element, "style") || "");
-
-  // The text between block boundaries, one string a line; `skip` leaves elements out. Not recursive: a page's depth is
-  // the page's to choose.
-  function lines(root, skip = () => false) {
-    const found = [];
-    let line = "";
-    const end = () => {
-      const text = collapse(line);
-      if (text) found.push(text);
-      line = "";
-    };
-    for (let node = firstOf(root); node; ) {
-      let inside = null;
-      if (kindOf(node) === Node.TEXT_NODE) {
-        line += textOf(node);
-      } else if (kindOf(node) === Node.ELEMENT_NODE && !SILENT.has(nameOf(node)) && !hidden(node) && !skip(node)) {
-        if (BLOCK.has(nameOf(node))) end();
-        inside = firstOf(node);
-      }
-      let next = inside || nextOf(node);
-      for (let above = parentOf(node); !next && above !== root; above = parentOf(above)) {
-        if (BLOCK.has(nameOf(above))) end();
-        next = nextOf(above);
-      }
-      node = next;
-    }
-    end();
-    return found;
-  }
-
-  const textIn = (root, skip) => lines(root, skip).join(" ");
-
-  // ---- links ------------------------------------------------------------------------------------------------------
-
-  const OWN = new RegExp(links.own);
-  const NEVER = links.never.map((pattern) => new RegExp(pattern));
-  const DECODE = {
-    percent: decodeURIComponent,
-    base64url(value) {
-      const bytes = Uint8Array.from(atob(value.replace(/-/g, "+").replace(/_/g, "/")), (char) => char.charCodeAt(0));
-      return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    },
-  };
-
-  function parse(address, base) {
-    try {
-      const url = new URL(address, base);
-      return url.protocol === "https:" || url.protocol === "http:" ? url : null;
-    } catch {
-      return null;
-    }
-  }
-
-  const isOwn = (url) => OWN.test(url.host);
-  const isNever = (url) => NEVER.some((pattern) => pattern.test(url.host + url.pathname));
-
-  // Where a link leads: {target, link, form}; null where a result can not lead. The form is told before the host is
-  // judged: /goto and /url stand on the engine's own host and lead away from it (iorate/ublacklist#1025).
-  function follow(anchor) {
-    const served = parse(attribute(anchor, "href"), baseOf(anchor));
-    if (!served) return null;
-    const link = served.href;
-    const wrapping = isOwn(served) && links.forms.find((form) => form.path === served.pathname);
-    if (!wrapping) return isNever(served) ? null : { target: served, link, form: "direct" };
-    if (wrapping.form === "encrypted") return { target: null, link, form: "encrypted" };
-    const target = unwrap(served, wrapping);
-    if (target === undefined) return { target: null, link, form: "redirect" };
-    return target === null || isNever(target) ? null : { target, link, form: "redirect" };
-  }
-
-  // The target that a wrapped link names; null when it names none that a result can have, undefined when it can not
-  // be decoded. The query is cut up here: URLSearchParams would turn a target's own "+" into a space.
-  function unwrap(served, wrapping) {
-    const pairs = served.search.slice(1).split("&").map((pair) => pair.split(/=(.*)/s));
-    for (const name of wrapping.params) {
-      const value = pairs.find((pair) => pair[0] === name)?.[1];
-      if (!value) continue;
-      try {
-        const target = DECODE[wrapping.decode](value.slice(wrapping.prefix));
-        return /^(?:[a-z][a-z\d+.-]*:|\/)/i.test(target) ? parse(target, served.origin) : null;
-      } catch {
-        return undefined;
-      }
-    }
-    return null;
-  }
-
-  // A text fragment points into the page and is no part of its address; an ordinary #anchor is
-  // (serpapi/public-roadmap#3827).
-  function split(target) {
-    if (!target) return { url: null, fragment: null };
-    const [, url, fragment] = /^(.*?)#?:~:(?:text=)?(.*)$/s.exec(target.hash) || [null, target.hash, null];
-    return { url: target.href.slice(0, target.href.length - target.hash.length) + url, fragment };
-  }
 
   // The host in an address as shown: "https://shop.example › widgets".
   function hostIn(shown) {
@@ -251,12 +109,18 @@
   function underTitle(candidate, boxes) {
     for (const box of boxes) {
       const node = SNIPPET ? first(box, SNIPPET) : null;
-      if (node) return { box, node, text: textIn(node, isControl) };
+      if (node) return { box, node, text: textIn(node, isNoise) };
+    }
+    // Where the parts of a row are rows of a table, what is under its title is beside its box.
+    const last = boxes[boxes.length - 1];
+    for (let next = SNIPPET && !candidate.box && nextOf(last); next; next = nextOf(next)) {
+      if (candidate.after && contains(next, candidate.after)) break;
+      const node = kindOf(next) === Node.ELEMENT_NODE ? first(next, SNIPPET) : null;
+      if (node) return { box: last, node, text: textIn(node, isNoise) };
     }
     const bare = (text) => text.replace(/\s+/g, "");
     const header = bare(textOf(candidate.anchor));
-    const skip = (element) =>
-      element === candidate.heading || isControl(element) || is(element, CITE) || is(element, FURNITURE);
+    const skip = (element) => element === candidate.heading || isNoise(element) || is(element, CITE);
     for (const box of boxes) {
       if (box === candidate.anchor || box === candidate.heading) continue;
       const news = lines(box, skip).filter((line) => says(line) && !header.includes(bare(line)));
@@ -268,10 +132,11 @@
   // "Read more", "Translate this page", "About this result".
   const isControl = (element) =>
     nameOf(element) === "a" || nameOf(element) === "button" || attribute(element, "role") === "button";
+  const isNoise = (element) => isControl(element) || is(element, FURNITURE);
 
   // A date at the head of a snippet stands in an element of its own, set off by a dash: in any language.
   function dateAtHead(node) {
-    const walker = Document.prototype.createTreeWalker.call(document, node, NodeFilter.SHOW_TEXT);
+    const walker = dom.texts(node);
     const next = () => {
       while (walker.nextNode()) if (collapse(textOf(walker.currentNode))) return walker.currentNode;
       return null;
@@ -302,7 +167,8 @@
     const host = lead.target ? lead.target.host : hostIn(address);
     const name = () =>
       textIn(candidate.anchor, (element) => element === candidate.heading || is(element, CITE)) || null;
-    let date = node && dateAtHead(node);
+    const dated = DATE && first(box, DATE);
+    let date = dated ? tidy(textIn(dated)) : node && dateAtHead(node);
     const snippet = date && text.startsWith(date) ? text.slice(date.length) : text;
     if (!date && address && !hostIn(address)) date = / · ([^·]*\p{N}[^·]*)$/u.exec(address)?.[1] || null;
     const said = {
@@ -351,7 +217,8 @@
   const speaks = (root, skip) => lines(root, skip).some(says);
   // Headings name what follows them, here even where nothing does: "Search Results", "Page Navigation".
   const isCaption = (element) => /^h[1-6]$/.test(nameOf(element));
-  const holdsContent = (area) => speaks(area, (element) => isCaption(element) || is(element, FURNITURE));
+  const holdsContent = (area) =>
+    speaks(area, (element) => isCaption(element) || is(element, FURNITURE) || is(element, NOTHING));
 
   function holds(rule, areas) {
     if (rule.unless_area && areas.length) return false;
@@ -372,12 +239,15 @@
     if (rule) return state("challenge", rule.conclusive && (Boolean(rule.address) || !loading), rule.kind);
     if (areas.some(holdsContent)) return state("unparseable");
     const beside = (element) => isControl(element) || isCaption(element) || is(element, ASIDE);
-    if (all(parts.nothing).some((each) => speaks(each, beside))) return state("no_results", !loading);
+    // In the results area itself a heading can be what says it; beside the area, headings name what else is there.
+    const inArea = (each) => areas.some((area) => contains(area, each));
+    const saysSo = (each) => speaks(each, inArea(each) ? isControl : beside);
+    if (all(parts.nothing).some(saysSo)) return state("no_results", !loading);
     return state("suspected_block");
   }
 
   function read(known = null) {
-    const ready = readyOf(document);
+    const ready = dom.readyOf(document);
     const loading = ready === "loading";
     const warnings = [];
     let found = known || results();
@@ -388,15 +258,15 @@
     }
     if (found.length) {
       const over = refusals.filter((rule) => rule.css.length && !rule.unless_area && holds(rule, []));
-      for (const rule of over) warnings.push(`a ${rule.kind} form lies over the results`);
+      for (const rule of over) warnings.push(`a form (${rule.kind}) lies over the results`);
     }
     return {
       ...judge(found, loading),
       results: found,
       warnings,
       url: location.href,
-      title: titleOf(document),
-      lang: attribute(rootOf(document), "lang"),
+      title: dom.titleOf(document),
+      lang: attribute(dom.rootOf(document), "lang"),
       ready,
     };
   }

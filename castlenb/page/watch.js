@@ -4,14 +4,13 @@
 // its own callback: it is exact to a millisecond in a background tab, where timers tick once a second (measured on
 // Chromium 156). The interval is a heartbeat and a safety net; its own gaps show throttling. Times are performance.now(),
 // milliseconds since this document's navigation started. The page is only ever looked at.
-(function (spec, reader) {
+(function (spec, reader, answers) {
   const HEARTBEAT_MS = 250;
   const now = () => performance.now();
   const since = (key) => performance.getEntriesByType("navigation")[0]?.[key] || null;
 
   const counts = []; // [t, rows, whole rows] at every change: a row is whole once the parser has left it
   const heartbeat = { beats: 0, max_gap_ms: 0 };
-  const visibility = [[0, document.visibilityState]];
   let candidates = 0;
   let rows = [];
   let readAt = 0;
@@ -66,7 +65,7 @@
     if (reading.results.length) completeAt = all ? all[0] : parsedAt;
     waiting = null;
     stop();
-    resolve(JSON.stringify({ reason, reading, timeline: timeline() }));
+    resolve(said(reason, reading));
   }
 
   function onMutation() {
@@ -82,15 +81,12 @@
     look();
   }
 
-  const onVisibility = () => visibility.push([now(), document.visibilityState]);
-
   const observer = new MutationObserver(onMutation);
   observer.observe(document, { subtree: true, childList: true, characterData: true });
   const beat = setInterval(onBeat, HEARTBEAT_MS);
   const listening = [
     ["readystatechange", look],
     ["DOMContentLoaded", look],
-    ["visibilitychange", onVisibility],
   ];
   for (const [event, listener] of listening) document.addEventListener(event, listener, { capture: true });
   window.addEventListener("load", look, { capture: true });
@@ -102,6 +98,12 @@
     window.removeEventListener("load", look, { capture: true });
   }
 
+  // From the browser's own record: a listener for visibilitychange would make Chrome ask the page before closing it.
+  const visibility = () => performance.getEntriesByType("visibility-state").map((each) => [each.startTime, each.name]);
+
+  const said = (reason, reading) =>
+    JSON.stringify({ reason, reading, answer: answers ? answers.answer() : null, timeline: timeline() });
+
   function timeline() {
     return {
       origin_ms: performance.timeOrigin,
@@ -111,13 +113,13 @@
       loaded_ms: since("loadEventStart"),
       results_complete_ms: completeAt,
       counts,
-      visibility,
+      visibility: visibility(),
       heartbeat,
     };
   }
 
   return {
-    // A promise of the JSON text {reason, reading, timeline}. rule: {results, quiet_ms, empty_ms}.
+    // A promise of the JSON text {reason, reading, answer, timeline}. rule: {results, quiet_ms, empty_ms}.
     wait(rule) {
       return new Promise((resolve) => {
         waiting = { rule, resolve };
@@ -127,7 +129,7 @@
     // The same at this instant, whatever the rule would say: for a deadline that has passed.
     now() {
       stop();
-      return JSON.stringify({ reason: "deadline", reading: reader.read(), timeline: timeline() });
+      return said("deadline", reader.read());
     },
   };
 })

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import json
 from collections.abc import Sequence
 
 import numpy as np
@@ -24,7 +23,7 @@ LOADS = 3
 NAMES = (("read_google_page_ms", 0.5, 6.0), ("read_google_page_p90_ms", 0.9, 12.0))
 
 FIRST_READ = """(() => {{ if (window !== window.top) return;
-const reader = {reader}({spec});
+const reader = {reader};
 globalThis.castlenb = new Promise((resolve) => document.addEventListener("DOMContentLoaded", () => {{
   const began = performance.now();
   const said = JSON.stringify(reader.read());
@@ -52,7 +51,7 @@ def google_pages() -> list[Row]:
 
 async def _first_reads(several: Sequence[RealPage]) -> list[float]:
     google = engine("google")
-    source = FIRST_READ.format(reader=page.script("read"), spec=json.dumps(google.spec()))
+    source = FIRST_READ.format(reader=page.reader_expression(google.spec()))
     prepare = [("Page.addScriptToEvaluateOnNewDocument", {"source": source, "worldName": page.WORLD})]
     took: list[float] = []
     with Chromium() as chromium:

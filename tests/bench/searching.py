@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter
@@ -22,7 +21,8 @@ from .rows import Row, beside, in_pairs, measure
 
 QUERY = "pour over coffee ratio"
 RESULTS = 10
-RULE = json.dumps({"results": RESULTS, "quiet_ms": 1400, "empty_ms": 5000})
+READER = page.reader_expression(engine("google").spec())
+PARSED = "document.readyState !== 'loading'"
 PEER = "playwright"
 
 Took = tuple[float, float]
@@ -34,7 +34,8 @@ def searches() -> list[Row]:
     """Ten results of a page that comes at once, from the call to the results in hand, the tab closed again.
 
     Each side has a Chromium of its own: Playwright attaches itself to every tab that opens in the one it is connected
-    to, which would slow ours. Both are connected beforehand, and both run the same reader under the same rule.
+    to, which would slow ours. Both are connected beforehand, and both use the same reader under the same rule: as many
+    results as asked for, or a parsed document.
     """
     with FakeWeb("instant") as web, _last_byte() as last_byte:
         rules, trusted = web.server.resolver_rules, (web.server.trusted_key,)
@@ -51,8 +52,6 @@ async def _searches(
 ) -> tuple[tuple[list[float], list[float]], ...]:
     async with async_playwright() as playwright:
         context = (await playwright.chromium.connect_over_cdp(f"http://{peer_target}")).contexts[0]
-        await context.add_init_script(page.init_script(engine("google").spec()))
-
         async def ours() -> Took:
             began = perf_counter()
             # The plain call, as a cell makes it. It stops Playwright's loop, which has nothing to do meanwhile.
@@ -72,7 +71,8 @@ async def _by_playwright(context: BrowserContext) -> Any:
     tab = await context.new_page()
     try:
         await tab.goto(engine("google").search_url(QUERY), wait_until="commit")
-        return json.loads(await tab.evaluate(f"castlenb.watcher.wait({RULE})"))["reading"]["results"]
+        await tab.wait_for_function(f"(window.reader ??= {READER}).results().length >= {RESULTS} || {PARSED}")
+        return (await tab.evaluate("reader.read()"))["results"]
     finally:
         await tab.close()
 

@@ -15,7 +15,11 @@ from castlenb import cli
 
 def castlenb(*args: str, **env: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "castlenb.cli", *args], capture_output=True, text=True, timeout=60, env={**os.environ, **env}
+        [sys.executable, "-m", "castlenb.cli", *args],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, **env},
     )
 
 
@@ -30,7 +34,11 @@ def test_search_prints_a_list(lab: cn.Lab) -> None:
 def test_search_prints_json(lab: cn.Lab, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["search", "-n", "3", "--json", "--recency", "week", "--target", lab.web.target, "a", "b"]) == 0
     page = json.loads(capsys.readouterr().out)
-    assert (page["query"], page["page_state"], [row["rank"] for row in page["results"]]) == ("a b", "results", [1, 2, 3])
+    assert (page["query"], page["page_state"], [row["rank"] for row in page["results"]]) == (
+        "a b",
+        "results",
+        [1, 2, 3],
+    )
     assert page["timings"]["call_total_ms"] > 0
 
 
@@ -87,7 +95,10 @@ def test_doctor_shows_no_token() -> None:
 
 def test_the_lab_serves_others_until_it_is_interrupted() -> None:
     lab = subprocess.Popen(
-        [sys.executable, "-m", "castlenb.cli", "lab", "--scenario", "instant"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "castlenb.cli", "lab", "--scenario", "instant"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     try:
         assert lab.stdout is not None

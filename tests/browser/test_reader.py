@@ -369,11 +369,11 @@ class TestStates:
         for html, kind in ((gate, "challenge"), (nothing, "no_results")):
             with cn.replay(html, engine="google", browser=one_lab.browser) as opened:
                 opened.read()
-                spec = json.dumps(ENGINES["google"].spec())
+                reader = scripts.reader_expression(ENGINES["google"].spec())
                 early = (
                     "(() => { const get = Object.getOwnPropertyDescriptor(Document.prototype, 'readyState');"
                     "Object.defineProperty(Document.prototype, 'readyState', { ...get, get: () => 'loading' });"
-                    f"try {{ return ({scripts.script('read')})({spec}).read(); }}"
+                    f"try {{ return {reader}.read(); }}"
                     "finally { Object.defineProperty(Document.prototype, 'readyState', get); } })()"
                 )
                 found = opened.evaluate(early)

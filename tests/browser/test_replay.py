@@ -68,9 +68,22 @@ def everything_that_loads(port: int) -> tuple[str, str]:
     links = "".join(
         f'<link rel="{rel}" href="{at()}" {extra}>'
         for rel, extra in [
-            ("preconnect", ""), ("dns-prefetch", ""), ("prefetch", ""), ("preload", "as=font crossorigin"), ("preload", "as=image"),
-            ("modulepreload", ""), ("prerender", ""), ("icon", ""), ("shortcut icon", ""), ("apple-touch-icon", ""), ("manifest", ""),
-            ("stylesheet", ""), ("alternate stylesheet", ""), ("search", ""), ("import", ""), ("next prefetch", ""),
+            ("preconnect", ""),
+            ("dns-prefetch", ""),
+            ("prefetch", ""),
+            ("preload", "as=font crossorigin"),
+            ("preload", "as=image"),
+            ("modulepreload", ""),
+            ("prerender", ""),
+            ("icon", ""),
+            ("shortcut icon", ""),
+            ("apple-touch-icon", ""),
+            ("manifest", ""),
+            ("stylesheet", ""),
+            ("alternate stylesheet", ""),
+            ("search", ""),
+            ("import", ""),
+            ("next prefetch", ""),
         ]
     )
     head = (
@@ -91,7 +104,7 @@ def everything_that_loads(port: int) -> tuple[str, str]:
         f'<template><img src="{at()}"><script src="{at()}"></script></template>'
         f'<div><template shadowrootmode=open><img src="{at()}"><link rel=stylesheet href="{at()}"></template></div>'
         f'<body onload="document.forms.f.submit()"><frameset><frame src="{at()}"></frameset>'
-        f'<marquee onstart="fetch(\'{at()}\')">m</marquee><details open ontoggle="fetch(\'{at()}\')">d</details>'
+        f"<marquee onstart=\"fetch('{at()}')\">m</marquee><details open ontoggle=\"fetch('{at()}')\">d</details>"
     )
     return head, body
 
@@ -100,7 +113,9 @@ def test_a_replayed_page_opens_no_connection(chrome: cn.Browser, tmp_path: Path)
     listener = Listener()
     try:
         head, body = everything_that_loads(listener.port)
-        with cn.replay(results_page(body, head), url="https://www.google.com/search?q=tea+pots", browser=chrome) as opened:
+        with cn.replay(
+            results_page(body, head), url="https://www.google.com/search?q=tea+pots", browser=chrome
+        ) as opened:
             page = opened.read()
             time.sleep(1.5)
             assert opened.evaluate("location.href") == "https://www.google.com/search?q=tea+pots"
@@ -150,14 +165,20 @@ async def test_replay_and_read_as_coroutines(chrome: cn.Browser, tmp_path: Path)
 def test_saved_pages_are_read_in_order_gzipped_ones_too(chrome: cn.Browser, tmp_path: Path) -> None:
     (tmp_path / "one.html").write_text(results_page(rows=1))
     (tmp_path / "twelve.html.gz").write_bytes(gzip.compress(results_page(rows=12).encode()))
-    (tmp_path / "latin.html").write_bytes(results_page("é", "<meta charset=latin-1>").replace("Title 1", "Café").encode("latin-1"))
-    pages = cn.read([tmp_path / name for name in ("one.html", "twelve.html.gz", "latin.html")], engine="google", browser=chrome)
+    (tmp_path / "latin.html").write_bytes(
+        results_page("é", "<meta charset=latin-1>").replace("Title 1", "Café").encode("latin-1")
+    )
+    pages = cn.read(
+        [tmp_path / name for name in ("one.html", "twelve.html.gz", "latin.html")], engine="google", browser=chrome
+    )
     assert [len(page) for page in pages] == [1, 12, 3]
     assert all(page.fetched_at is None for page in pages)
 
 
 def test_a_charset_that_the_page_declares_is_used(chrome: cn.Browser, tmp_path: Path) -> None:
-    source = results_page().replace("<meta charset=utf-8>", '<meta http-equiv="content-type" content="text/html; charset=windows-1251">')
+    source = results_page().replace(
+        "<meta charset=utf-8>", '<meta http-equiv="content-type" content="text/html; charset=windows-1251">'
+    )
     (tmp_path / "cyrillic.html").write_bytes(source.replace("Title 1", "Чайник").encode("cp1251"))
     [page] = cn.read(tmp_path / "cyrillic.html", engine="google", browser=chrome)
     assert page.results["title"][0] == "Чайник"
@@ -165,7 +186,12 @@ def test_a_charset_that_the_page_declares_is_used(chrome: cn.Browser, tmp_path: 
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(b"", "empty"), (b" \n", "empty"), (gzip.compress(b"<html>")[:-9], "gz|Compressed|CRC|end-of-stream"), (None, "No such file")],
+    [
+        (b"", "empty"),
+        (b" \n", "empty"),
+        (gzip.compress(b"<html>")[:-9], "gz|Compressed|CRC|end-of-stream"),
+        (None, "No such file"),
+    ],
 )
 def test_a_file_that_can_not_be_read_says_why_and_loses_nothing(
     chrome: cn.Browser, tmp_path: Path, content: bytes | None, message: str

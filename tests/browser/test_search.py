@@ -126,7 +126,12 @@ def test_a_challenge_says_what_a_person_has_to_open(lab: cn.Lab, scenario: str, 
     with pytest.raises(cn.SearchChallengeError) as raised:
         cn.search("coffee grinder", browser=lab.browser)
     error = raised.value
-    assert (error.kind, error.engine, error.query, error.browser) == (kind, "google", "coffee grinder", str(lab.browser.target))
+    assert (error.kind, error.engine, error.query, error.browser) == (
+        kind,
+        "google",
+        "coffee grinder",
+        str(lab.browser.target),
+    )
     human = urlsplit(error.human_url)
     assert (human.hostname, human.path, parse_qs(human.query)["q"]) == (host, "/search", ["coffee grinder"])
     assert error.human_url in str(error)
@@ -261,7 +266,14 @@ class TestNothingIsLeftBehind:
         from castlenb import page
 
         broken = page.init_script
-        monkeypatch.setattr(page, "init_script", lambda spec: broken(spec) + ";castlenb.reader.read = () => { throw new Error('torn') };castlenb.reader.results = castlenb.reader.read")
+        monkeypatch.setattr(
+            page,
+            "init_script",
+            lambda spec: (
+                broken(spec)
+                + ";castlenb.reader.read = () => { throw new Error('torn') };castlenb.reader.results = castlenb.reader.read"
+            ),
+        )
         with pytest.raises(cn.ScriptError, match="torn"):
             cn.search("coffee", browser=lab.browser)
 

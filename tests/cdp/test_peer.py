@@ -366,7 +366,7 @@ async def test_a_closing_that_chrome_loses_is_repeated() -> None:
         answers: dict[str, Any] = {
             "Target.createTarget": {"targetId": "T"},
             "Target.attachToTarget": {"sessionId": "S"},
-            "Page.getFrameTree": {"frameTree": {"frame": {"id": "T"}}},
+            "Page.createIsolatedWorld": {"executionContextId": 1},
         }
         async for frame in chrome.websocket:
             command = json.loads(frame)
@@ -394,7 +394,7 @@ async def test_a_tab_that_will_not_close_is_not_reported_as_closed(
         await chrome.answers(
             Target_createTarget={"targetId": "T"},
             Target_attachToTarget={"sessionId": "S"},
-            Page_getFrameTree={"frameTree": {"frame": {"id": "T"}}},
+            Page_createIsolatedWorld={"executionContextId": 1},
         )
 
     closed: list[str] = []

@@ -59,7 +59,9 @@ def interrupted(started: Started, lab: cn.Lab, code: str, tab: str) -> tuple[dic
 
 def test_a_search_in_a_cell(kernel: Started, lab: cn.Lab) -> None:
     _, client = kernel
-    reply = run(client, f"import castlenb as cn\npage = cn.search('tea', browser={lab.web.target!r})\nlen(page.results)")
+    reply = run(
+        client, f"import castlenb as cn\npage = cn.search('tea', browser={lab.web.target!r})\nlen(page.results)"
+    )
     assert (reply["status"], reply["shown"]) == ("ok", "10")
     reply = run(client, f"page = await cn.aio.search('tea', browser={lab.web.target!r})\nlen(page)")
     assert (reply["status"], reply["shown"]) == ("ok", "10")

@@ -59,7 +59,7 @@ def test_a_plain_call_on_the_loop_thread_is_refused() -> None:
     async def nested() -> None:
         bridge.run(where())
 
-    with pytest.raises(Misuse, match="castlenb.aio"):
+    with pytest.raises(Misuse, match=r"castlenb\.aio"):
         bridge.run(nested())
 
 

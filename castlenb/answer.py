@@ -1,0 +1,124 @@
+"""The AI answer of a results page, as a record.
+
+It is generated text. It is labelled with the engine's name wherever it is shown, and is never among the results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from . import display
+from .engines import engine as engine_named
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = ("n", "title", "url", "link", "link_form", "fragment", "site", "snippet")
+"""Columns of ``AIAnswer.citations``: ``n`` is Int64, from 1; the others are strings or missing."""
+
+
+@dataclass(frozen=True)
+class AIAnswer:
+    """What an engine wrote above its results, or why there is nothing of it.
+
+    Attributes:
+        engine: the engine's name, such as ``"google"``.
+        label: what to call it: ``"Google AI Overview"``, ``"Bing generative answer"``, ``"Brave AI summary"``.
+        state: ``absent``, ``shell`` (its place on the page holds something else), ``loading``, ``growing`` (still being
+            written), ``settled``, ``declined`` (the page says that there is none), ``offered`` (the page would write
+            one on a click, and castlenb does not click), ``unsupported`` (this engine has none).
+        settled_by: ``marker`` (the page shows that it is whole), ``quiet`` (it did not change for long enough), or
+            ``None``.
+        text: its prose as Markdown-like plain text: paragraphs, headings, lists, tables, code; ``None`` where there is
+            none. Without marks of sources, cards, captions, controls and disclaimers.
+        language: language of the prose as the page tells it, which can differ from that of the page.
+        placement: ``top``, ``inline`` (among the results), ``side`` (beside them), or ``None``.
+        header: its heading, as the page words it.
+        records: what it cites as plain dicts with the keys :data:`COLUMNS`.
+        claims: which words name which of them, where the page shows it: dicts with ``text`` (the words that a mark
+            stands after), ``id`` (the mark's own), ``publisher`` and ``extra`` (as in "Publisher +2"), ``citations``
+            (numbers ``n``, empty where the mark does not tell).
+        markers: signs that it is whole, by name, and whether each was there when it was read.
+        timings: milliseconds on the page clock, by name; empty where it was not watched.
+        warnings: what a careful reader would want to know.
+    """
+
+    engine: str
+    label: str
+    state: str
+    settled_by: str | None = None
+    text: str | None = None
+    language: str | None = None
+    placement: str | None = None
+    header: str | None = None
+    records: tuple[Mapping[str, Any], ...] = ()
+    claims: tuple[Mapping[str, Any], ...] = ()
+    markers: Mapping[str, bool] = field(default_factory=dict)
+    timings: Mapping[str, float | None] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    @cached_property
+    def citations(self) -> pd.DataFrame:
+        """What it cites, one row a source, with the columns :data:`COLUMNS`, in the page's order.
+
+        ``url`` is the target without its text fragment, missing where the engine hides it or tells only a title;
+        ``link`` the address as served; ``link_form`` one of ``direct``, ``redirect`` (unwrapped), ``encrypted``;
+        ``fragment`` the text fragment that was stripped; ``site`` as the page names it, else the host of the target.
+        """
+        import pandas as pd  # 0.4 s, and an answer can be read without it
+
+        table = pd.DataFrame([dict(record) for record in self.records], columns=list(COLUMNS))
+        return table.astype({name: "Int64" if name == "n" else "string" for name in COLUMNS})
+
+    def __repr__(self) -> str:
+        return display.answer_text(self.shown())
+
+    def _repr_html_(self) -> str:
+        return display.answer_html(self.shown())
+
+    def shown(self) -> dict[str, Any]:
+        """The answer as plain data, as ``castlenb.display`` takes it."""
+        return {
+            "label": self.label,
+            "state": self.state,
+            "text": self.text or "",
+            "citations": [dict(record) for record in self.records],
+            "warnings": list(self.warnings),
+        }
+
+
+def answer_from(
+    said: Mapping[str, Any],
+    engine: str,
+    *,
+    state: str | None = None,
+    settled_by: str | None = None,
+    timings: Mapping[str, float | None] | None = None,
+) -> AIAnswer:
+    """The record of what ``page/answer.js`` returned.
+
+    Args:
+        said: the JSON of ``answers.answer()``.
+        engine: the engine's name.
+        state: what watching it showed, where that is known better than from one look at the page.
+        settled_by: the same.
+        timings: milliseconds on the page clock, by name.
+    """
+    return AIAnswer(
+        engine=engine,
+        label=said["label"] or f"{engine_named(engine).label} AI answer",
+        state=state or said["state"],
+        settled_by=settled_by if state else said["settled_by"],
+        text=said["text"],
+        language=said["language"],
+        placement=said["placement"],
+        header=said["header"],
+        records=tuple({name: citation.get(name) for name in COLUMNS} for citation in said["citations"]),
+        claims=tuple(said["claims"]),
+        markers=dict(said["markers"]),
+        timings=dict(timings or {}),
+        warnings=tuple(said["warnings"]),
+    )

@@ -1,0 +1,288 @@
+// Reads the engine's AI answer: what there is of it, its text, and what it cites.
+// It knows no engine: `spec.answer` says where to look (castlenb/engines/base.py), or is null for an engine without one.
+// It only reads, and never looks at the words of the page: those come in every language, and in hidden copies.
+//
+//   probe(records?)  what there is, cheap enough for every change of the page: {state, chars, signature, markers, wrapper}.
+//                    `records` are the MutationRecords since the last call; without them everything is looked at again.
+//   answer()         the same with text, citations and what a careful reader would want to know
+(function (spec, dom, prose, sources) {
+  const plan = spec.answer;
+  const part = (name) => spec.parts[`answer_${name}`];
+  const { contains, closest, connected, first, within, attribute, textOf, parentOf, is, collapse } = dom;
+
+  if (!plan) {
+    const none = { state: "unsupported", chars: 0, signature: 0, markers: {}, wrapper: {} };
+    const empty = { settled_by: null, label: null, header: null, text: null, language: null, placement: null, body: null };
+    return { probe: () => none, answer: () => ({ ...none, ...empty, citations: [], claims: [], warnings: [] }) };
+  }
+
+  const RECHECK_MS = 200;
+  const LOADING = part("loading").join(", ");
+  const DECLINED = part("declined").join(", ");
+  const OFFERED = part("offered").join(", ");
+  const ALIKE = part("alike").join(", ");
+  const WRAPPER = part("wrapper");
+  const BODY = part("body");
+
+  const flags = (names) => Object.fromEntries(names.map((name) => [name, false]));
+  const NO_MARKERS = flags(plan.markers.map(({ name }) => name));
+  const NO_WRAPPER = flags(WRAPPER);
+
+  // ---- where it is ------------------------------------------------------------------------------------------------
+
+  // What begins with an id is answered from an index, even in quirks mode, where the browser's own short cut is off.
+  function finder(css) {
+    const [, id, rest] = /^#([\w-]+)(.*)$/s.exec(css) || [];
+    if (!id || /,(?![^(]*\))/.test(rest)) return { quick: false, find: () => dom.find(document, css) };
+    const inside = /^[^(]*[\s>+~]/.test(rest);
+    const find = () => {
+      const element = dom.byId(document, id);
+      if (!element || inside) return element && first(element, css);
+      return rest === "" || is(element, css) ? element : null;
+    };
+    return { quick: true, find };
+  }
+
+  const FINDERS = WRAPPER.map(finder);
+  const AREAS = spec.parts.area.map(finder);
+  const OFFERS = part("offered").map(finder).filter(({ quick }) => quick);
+
+  const isAlike = (element) => ALIKE !== "" && closest(element, ALIKE) !== null;
+  const areas = () => AREAS.map(({ find }) => find()).filter(Boolean);
+  const isOffered = () => OFFERS.some(({ find }) => find() !== null);
+
+  // The container holds, or is about to hold, something else where the results are inside it: seen on live pages
+  // (field notes, 2026-08-04: 28,864 characters under the answer's own id).
+  const isShell = (wrapper, around) => around.some((area) => contains(wrapper, area));
+
+  // Where the prose is: what the first of the selectors finds that has any, outermost only. There can be several parts.
+  function bodiesIn(wrapper, around) {
+    for (let rank = 0; rank < BODY.length; rank++) {
+      const css = BODY[rank];
+      const found = [...(is(wrapper, css) ? [wrapper] : []), ...within(wrapper, css)];
+      const outer = found.filter((each, at) => !found.some((other, before) => before < at && contains(other, each)));
+      const bodies = outer.filter((each) => !isShell(each, around) && !isAlike(each) && prose.speaks(each));
+      if (bodies.length) return { bodies, css, rank };
+    }
+    return { bodies: [], css: null, rank: Infinity };
+  }
+
+  // ---- what it says of itself -------------------------------------------------------------------------------------
+
+  const display = (element) => getComputedStyle(element).display;
+
+  // Displayed as far as the wrapper goes; the wrapper itself may be hidden, as one that declines is.
+  function isShown(element, wrapper) {
+    for (let each = element; each && each !== wrapper; each = parentOf(each)) {
+      if (display(each) === "none") return false;
+    }
+    return true;
+  }
+
+  const shows = (wrapper, css) => css !== "" && [...within(wrapper, css)].some((each) => isShown(each, wrapper));
+  const isLoading = (wrapper) => shows(wrapper, LOADING) && display(wrapper) !== "none";
+  const isMarked = (wrapper, css) => is(wrapper, css) || first(wrapper, css) !== null;
+  const settles = (markers) => plan.markers.some((marker) => marker.settles && markers[marker.name]);
+
+  // What a wrapper without prose says. Loading is asked first: a page without its style sheet shows every string that it
+  // keeps ready.
+  function silent(wrapper) {
+    if (isLoading(wrapper)) return "loading";
+    if (shows(wrapper, DECLINED)) return "declined";
+    return OFFERED !== "" && first(wrapper, OFFERED) ? "offered" : "shell";
+  }
+
+  // ---- the probe --------------------------------------------------------------------------------------------------
+
+  const ABSENT = { state: "absent", chars: 0, signature: 0, markers: NO_MARKERS, wrapper: NO_WRAPPER };
+  let at = null; // {wrapper, bodies, rank}: where it was last seen
+  let slow = { when: -Infinity, found: WRAPPER.map(() => null) };
+  let words = "";
+  let signature = 0;
+  let markers = NO_MARKERS;
+  let quiet = { key: null, state: null };
+  let last = ABSENT;
+
+  // FNV-1a: a rewrite of the same length shows.
+  function hash(text) {
+    let value = 0x811c9dc5;
+    for (let n = 0; n < text.length; n++) value = Math.imul(value ^ text.charCodeAt(n), 0x01000193);
+    return value >>> 0;
+  }
+
+  // The wrapper of each selector. Those that ask every element of the page are asked now and then, while no other is there.
+  function wrappers() {
+    const one = ({ find }) => {
+      const element = find();
+      return element && !isAlike(element) ? element : null;
+    };
+    const found = FINDERS.map((each) => (each.quick ? one(each) : null));
+    if (found.some(Boolean)) return found;
+    const now = performance.now();
+    if (now - slow.when >= RECHECK_MS || slow.found.some((each) => each && !connected(each))) {
+      slow = { when: now, found: FINDERS.map((each) => (each.quick ? null : one(each))) };
+    }
+    return slow.found;
+  }
+
+  function touches({ target }) {
+    return contains(at.wrapper, target) || contains(target, at.wrapper);
+  }
+
+  function probe(records) {
+    const same = records && at && connected(at.wrapper);
+    if (same && !records.some(touches)) return last;
+    const inside = same && at.bodies.length > 0 && records.every(({ target }) => contains(at.wrapper, target));
+    const found = inside ? null : wrappers();
+    const candidates = inside ? [at.wrapper] : [...new Set(found.filter(Boolean))];
+    if (!candidates.length) {
+      at = null;
+      return (last = isOffered() ? { ...ABSENT, state: "offered" } : ABSENT);
+    }
+    const place = locate(candidates, areas());
+    const moved = !at || at.wrapper !== place.wrapper || !at.bodies.length;
+    at = place;
+    const wrapper = inside ? last.wrapper : Object.fromEntries(WRAPPER.map((css, n) => [css, found[n] !== null]));
+    if (!place.bodies.length) return (last = { ...ABSENT, state: quietState(place), wrapper });
+    const text = place.bodies.length === 1 ? textOf(place.bodies[0]) : place.bodies.map(textOf).join("\n");
+    if (text !== words) {
+      words = text;
+      signature = hash(text);
+    }
+    mark(place.wrapper, moved ? null : records, moved);
+    const state = settles(markers) && !isLoading(place.wrapper) ? "settled" : "growing";
+    return (last = { state, chars: text.length, signature, markers, wrapper });
+  }
+
+  // Where it is: where it was, while that stands and nothing better ranked has come.
+  function locate(candidates, around) {
+    if (at?.bodies.length && candidates.includes(at.wrapper) && at.bodies.every((each) => contains(at.wrapper, each))) {
+      const better = BODY.slice(0, at.rank).some((css) => first(at.wrapper, css));
+      if (!better && !isShell(at.wrapper, around)) return at;
+    }
+    const whole = candidates.filter((each) => !isShell(each, around));
+    for (const wrapper of whole) {
+      const { bodies, rank } = bodiesIn(wrapper, around);
+      if (bodies.length) return { wrapper, bodies, rank };
+    }
+    return { wrapper: whole[0] || candidates[0], bodies: [], shell: !whole.length };
+  }
+
+  // A marker that has been seen stays seen. With records only what has come is asked.
+  function mark(wrapper, records, anew) {
+    const known = anew ? NO_MARKERS : markers;
+    const missing = plan.markers.filter(({ name }) => !known[name]);
+    if (!missing.length) return;
+    const come = records && records.flatMap(({ type, target, addedNodes }) => (type === "attributes" ? [target] : [...addedNodes]));
+    const elements = come && come.filter((each) => dom.kindOf(each) === Node.ELEMENT_NODE && contains(wrapper, each));
+    const seen = missing.filter(({ css }) => (elements || [wrapper]).some((each) => isMarked(each, css)));
+    if (anew || seen.length) markers = { ...known, ...Object.fromEntries(seen.map(({ name }) => [name, true])) };
+  }
+
+  // Asking for styles makes the browser work them out: only where an attribute that could change the answer has changed.
+  function quietState({ wrapper, shell }) {
+    if (shell) return "shell";
+    const css = [LOADING, DECLINED, OFFERED].filter(Boolean).join(", ");
+    const key = [wrapper, ...(css ? within(wrapper, css) : [])]
+      .flatMap((each) => [each, parentOf(each)])
+      .map((each) => (each ? ["class", "style", "hidden"].map((name) => attribute(each, name)).join() : ""))
+      .join("|");
+    if (key !== quiet.key) quiet = { key, state: silent(wrapper) };
+    return quiet.state;
+  }
+
+  // ---- the whole answer -------------------------------------------------------------------------------------------
+
+  function answer() {
+    const around = areas();
+    const found = WRAPPER.map((css) => [...dom.select(document, css)].filter((each) => !isAlike(each)));
+    const nothing = {
+      state: "absent", settled_by: null, label: plan.label, header: null, text: null, language: null, placement: null,
+      citations: [], claims: [], markers: NO_MARKERS, body: null, warnings: [], chars: 0, signature: 0,
+      wrapper: Object.fromEntries(WRAPPER.map((css, n) => [css, found[n].length > 0])),
+    };
+    const candidates = [...new Set(found.flat())];
+    if (!candidates.length) return { ...nothing, state: isOffered() ? "offered" : "absent" };
+    const whole = candidates.filter((each) => !isShell(each, around));
+    const warnings = drift(found, whole);
+    for (const wrapper of whole) {
+      const { bodies, css } = bodiesIn(wrapper, around);
+      if (bodies.length) return { ...nothing, ...read(wrapper, bodies, around, warnings), body: css, warnings };
+    }
+    const wrapper = whole[0] || candidates[0];
+    const state = whole.length ? silent(wrapper) : "shell";
+    return { ...nothing, state, header: headerOf(wrapper), placement: placementOf(wrapper, around), warnings };
+  }
+
+  function read(wrapper, bodies, around, warnings) {
+    const { text, chips } = prose.write(bodies);
+    const marks = Object.fromEntries(plan.markers.map(({ name, css }) => [name, isMarked(wrapper, css)]));
+    const done = settles(marks);
+    const still = done || dom.readyOf(document) === "complete";
+    const state = still && !isLoading(wrapper) ? "settled" : "growing";
+    const shown = prose.shown(bodies);
+    const held = collapse(text).length;
+    if (held < 0.8 * shown) warnings.push(`the text holds ${held} of about ${shown} characters of prose that the page shows`);
+    const raw = bodies.map(textOf).join("\n");
+    return {
+      state,
+      settled_by: state === "settled" && done ? "marker" : null,
+      header: headerOf(wrapper),
+      text,
+      language: languageOf(bodies[0], wrapper),
+      placement: placementOf(wrapper, around),
+      ...sources.read(wrapper, bodies, chips),
+      markers: marks,
+      chars: raw.length,
+      signature: hash(raw),
+    };
+  }
+
+  // Recorded, never matched: it comes in every language, and in two wordings of one (zbarnz#8, #18).
+  function headerOf(wrapper) {
+    for (const css of part("header")) {
+      for (const each of within(wrapper, css)) {
+        const title = isShown(each, wrapper) ? dom.textIn(each) : "";
+        if (title) return title;
+      }
+    }
+    return null;
+  }
+
+  function languageOf(body, wrapper) {
+    for (const name of plan.language) {
+      const marked = closest(body, `[${name}]`) || first(body, `[${name}]`) || closest(wrapper, `[${name}]`);
+      const language = marked && attribute(marked, name);
+      if (language) return language;
+    }
+    return null;
+  }
+
+  // inline: among the results, with something before it. side: in the column beside them.
+  function placementOf(wrapper, around) {
+    if (part("side").some((css) => closest(wrapper, css))) return "side";
+    const area = around.find((each) => each !== wrapper && contains(each, wrapper));
+    for (let each = wrapper; area && each !== area; each = parentOf(each)) {
+      for (let before = dom.previousOf(each); before; before = dom.previousOf(before)) {
+        if (dom.displayed(before) && dom.says(dom.textIn(before))) return "inline";
+      }
+    }
+    return "top";
+  }
+
+  // Where all wrappers mark one place, each lies in another or holds it, and one that is trusted is among them.
+  function drift(found, whole) {
+    if (!plan.one_place) return [];
+    const warnings = [];
+    const names = WRAPPER.filter((css, n) => found[n].length);
+    if (!names.some((css) => plan.trusted.includes(css))) {
+      warnings.push(`the AI answer was found by ${names.join(" and ")} alone; ${plan.trusted.join(" and ")} found nothing`);
+    }
+    if (whole.some((one) => whole.some((other) => !contains(one, other) && !contains(other, one)))) {
+      warnings.push(`hooks of the AI answer mark different places: ${names.join(", ")}`);
+    }
+    return warnings;
+  }
+
+  return { probe, answer };
+})
