@@ -90,7 +90,6 @@ async def test_a_guest_sends_nothing_that_a_guest_must_not(
         "Target.createTarget",
         "Target.attachToTarget",
         "Page.enable",
-        "Page.getFrameTree",
         "Emulation.setFocusEmulationEnabled",
         "Page.navigate",
         "Page.createIsolatedWorld",
