@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from . import bridge, captures, lab, serp, several
+from .answer import AIAnswer
 from .browser import Browser, BrowserLike
 from .errors import (
     CallTimeout,
@@ -141,6 +142,7 @@ class Lab:
 from . import aio  # noqa: E402  (last: it repeats the names above)
 
 __all__ = [
+    "AIAnswer",
     "Browser",
     "CallTimeout",
     "CaptureError",

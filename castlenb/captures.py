@@ -116,9 +116,12 @@ async def replaying(
     whose = engine_named(engine) if engine else _recognised(html, url)
     async with _chrome(browser) as house, house.slot():
         guard = _Interception()
-        async with open_visitor(
-            Errand(whose, "", house), deadline_s=READ_S, prepare=lambda tab: guard.stand(tab, html, whose, url)
-        ) as visitor:
+        errand = Errand(whose, "", house)
+
+        async def intercept(tab: Tab) -> None:
+            await guard.stand(tab, html, whose, url)
+
+        async with open_visitor(errand, deadline_s=READ_S, answers=True, prepare=intercept) as visitor:
             assert guard.url is not None
             yield Replay(visitor, whose, guard.url, house)
 

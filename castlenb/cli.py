@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import Lab, bridge, captures, compare, connect, search
+from .answer import AIAnswer
 from .captures import PathLike
 from .engines import ENGINES, RECENCIES
 from .errors import CastleError, EndpointError, TargetError
@@ -154,6 +155,7 @@ def _file_as_json(file: PathLike, found: SearchPage | CastleError) -> dict[str, 
         "page_state": "error",
         "challenge_kind": None,
         "results": [],
+        "answer": None,
         "warnings": [],
         "error": f"{type(found).__name__}: {found}",
     }
@@ -168,7 +170,21 @@ def _as_json(page: SearchPage) -> dict[str, Any]:
         "challenge_kind": page.challenge_kind,
         "results": [dict(record) for record in page.records],
         "timings": dict(page.timings),
+        "answer": _answer_as_json(page.answer) if page.answer else None,
         "warnings": list(page.warnings),
+    }
+
+
+def _answer_as_json(answer: AIAnswer) -> dict[str, Any]:
+    return {
+        "label": answer.label,
+        "state": answer.state,
+        "settled_by": answer.settled_by,
+        "text": answer.text,
+        "language": answer.language,
+        "placement": answer.placement,
+        "citations": [dict(record) for record in answer.records],
+        "warnings": list(answer.warnings),
     }
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 from . import bridge, display
+from .answer import AIAnswer, answer_from
 from .browser import Browser, BrowserLike, browser_for
 from .engines import RECENCIES, Engine
 from .engines import engine as engine_named
@@ -47,6 +48,7 @@ class SearchPage:
         page_state: ``results``, ``no_results``, ``unparseable``, ``challenge``, ``suspected_block``. A search that
             returns has ``results``; the other states are raised, and carry the page as ``error.page``.
         challenge_kind: of a ``challenge``: ``sorry``, ``consent``, ``captcha``, ``anomaly``, ``enablejs``.
+        answer: the engine's AI answer, of saved pages; ``None`` where it was not looked for.
         records: the results as plain dicts with the keys :data:`COLUMNS`.
         timings: milliseconds. On the page clock, from the start of the first page's navigation: ``parse_ready_ms``
             (first instant at which a result could be read), ``results_complete_ms``, ``response_end_ms``,
@@ -66,6 +68,7 @@ class SearchPage:
     url: str
     page_state: str
     challenge_kind: str | None
+    answer: AIAnswer | None
     records: tuple[Mapping[str, Any], ...]
     timings: Mapping[str, float | None]
     warnings: tuple[str, ...]
@@ -145,7 +148,7 @@ class SearchPage:
             "page_state": self.page_state,
             "challenge_kind": self.challenge_kind,
             "results": [dict(record) for record in self.records],
-            "answer": None,
+            "answer": self.answer.shown() if self.answer and self.answer.text else None,
             "timings": dict(self.timings),
             "warnings": list(self.warnings),
         }
@@ -274,6 +277,7 @@ def page_from(
         url=first.reading["url"],
         page_state=first.reading["page_state"],
         challenge_kind=first.reading["challenge_kind"],
+        answer=answer_from(first.answer, engine.name) if first.answer else None,
         records=tuple(_ranked([visit.reading["results"] for visit in visits], num_results)),
         timings=first.timings(),
         warnings=tuple(dict.fromkeys(warnings)),

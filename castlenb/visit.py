@@ -66,6 +66,7 @@ class Visit:
     Attributes:
         url: where the tab was sent.
         reading: what ``page/read.js`` returned: state, results, warnings, final address.
+        answer: what ``page/answer.js`` returned; ``None`` where nobody asked.
         timeline: what ``page/watch.js`` recorded; milliseconds on the page clock.
         reason: what ended the wait: ``results``, ``parsed``, ``refused``, ``quiet``, ``deadline``.
         documents: documents the address led through; a redirect by script makes a new one.
@@ -76,6 +77,7 @@ class Visit:
 
     url: str
     reading: dict[str, Any]
+    answer: dict[str, Any] | None
     timeline: dict[str, Any]
     reason: str
     documents: int
@@ -278,6 +280,7 @@ class _Watch:
         return Visit(
             url=self._url,
             reading=found["reading"],
+            answer=found["answer"],
             timeline=found["timeline"],
             reason=found["reason"],
             documents=self._documents,
@@ -293,11 +296,13 @@ async def open_visitor(
     *,
     visibility: str = "emulated",
     deadline_s: float = 20.0,
+    answers: bool = False,
     prepare: Prepare | None = None,
 ) -> AsyncIterator[Visitor]:
     """A tab of our own, ready for the errand's engine. The caller holds a slot of the browser (``Browser.slot``).
 
-    The deadline covers connecting, opening the tab and all that is done with it. ``prepare`` is awaited on the tab
+    The deadline covers connecting, opening the tab and all that is done with it. With ``answers`` the page's AI answer
+    is read as well. ``prepare`` is awaited on the tab
     before it is sent anywhere.
 
     Raises:
@@ -305,7 +310,7 @@ async def open_visitor(
         SearchTimeout: the deadline passed before the tab was ready.
     """
     deadline = Deadline(deadline_s)
-    script = {"source": page.init_script(errand.engine.spec()), "worldName": page.WORLD}
+    script = {"source": page.init_script(errand.engine.spec(), answers=answers), "worldName": page.WORLD}
     async with AsyncExitStack() as stack:
         try:
             deadline.at += await errand.browser.open(timeout_s=deadline_s)

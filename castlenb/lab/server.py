@@ -252,7 +252,7 @@ class Server:
         thread, self._thread = self._thread, None
         if thread is not None:
             self._loop.call_soon_threadsafe(self._stopping.set)
-            thread.join(5.0)
+            thread.join(10.0)
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)

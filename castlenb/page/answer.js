@@ -125,14 +125,11 @@
     return slow.found;
   }
 
-  function touches({ target }) {
-    return contains(at.wrapper, target) || contains(target, at.wrapper);
-  }
-
   function probe(records) {
-    const same = records && at && connected(at.wrapper);
-    if (same && !records.some(touches)) return last;
-    const inside = same && at.bodies.length > 0 && records.every(({ target }) => contains(at.wrapper, target));
+    const stands = records && at?.bodies.length && connected(at.wrapper);
+    const touched = stands ? records.filter(({ target }) => contains(at.wrapper, target)).length : 0;
+    if (stands && !touched) return last;
+    const inside = stands && touched === records.length;
     const found = inside ? null : wrappers();
     const candidates = inside ? [at.wrapper] : [...new Set(found.filter(Boolean))];
     if (!candidates.length) {

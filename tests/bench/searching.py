@@ -52,6 +52,7 @@ async def _searches(
 ) -> tuple[tuple[list[float], list[float]], ...]:
     async with async_playwright() as playwright:
         context = (await playwright.chromium.connect_over_cdp(f"http://{peer_target}")).contexts[0]
+
         async def ours() -> Took:
             began = perf_counter()
             # The plain call, as a cell makes it. It stops Playwright's loop, which has nothing to do meanwhile.

@@ -90,7 +90,11 @@ def para(words: str) -> str:
 def card(href: str, title: str, site: str = "Shop", snippet: str = "", label: str | None = None) -> str:
     """A source: a link without words over its title, a piece of its text, and its site."""
     label = f"{title}. Opens in new tab." if label is None else label
-    said = f'<div id="t">{title}</div>' + (f"<span>{snippet}</span>" if snippet else "") + f"<div><span>{site}</span></div>"
+    said = (
+        f'<div id="t">{title}</div>'
+        + (f"<span>{snippet}</span>" if snippet else "")
+        + f"<div><span>{site}</span></div>"
+    )
     link = f'<a aria-label="{escape(label)}" href="{escape(href)}"></a>'
     return f'<li><div data-src-id="1">{link}<div><div>{said}</div></div></div></li>'
 

@@ -51,7 +51,7 @@ class TestBing:
             f"<ol><li>{MORE}{mark(2, 'How')}</li></ol>"
             '<p><a class="b_crt_regular_link" href="https://s1.example/">1-S1.example</a><a class="b_crt_regular_link" href="https://s2.example/">2-S2.example</a></p>'
         )
-        tools = '<div><acf-button-standard><button>Rewrite</button></acf-button-standard><fieldset>Try more</fieldset></div>'
+        tools = "<div><acf-button-standard><button>Rewrite</button></acf-button-standard><fieldset>Try more</fieldset></div>"
         answer = (
             f'<li class="b_ans"><div id="copans_container"><div id="ca_main">{CARD.format(GENERATED)}<div class="answer_container">'
             f'<div class="b_crtrm"><div class="b_crtrm_skeleton">...</div><div class="b_cnt_resp">{prose}</div></div>{tools}</div></div></div></li>'
@@ -62,14 +62,21 @@ class TestBing:
             ("Why - a page", "S1.example", "https://s1.example/"),
             ("How", "S2.example", "https://s2.example/"),
         ]
-        assert [(claim["text"], claim["citations"]) for claim in found["claims"]] == [(LONG, [1]), (LONG, [2]), (MORE, [2])]
+        assert [(claim["text"], claim["citations"]) for claim in found["claims"]] == [
+            (LONG, [1]),
+            (LONG, [2]),
+            (MORE, [2]),
+        ]
 
     def test_of_developers(self, one_lab: cn.Lab) -> None:
         sources = "".join(
             f'<a href="{ck(f"https://d{n}.example/")}"><span class="rd_attr_items_idx">{n} - </span><span class="rd_attr_items_src">d{n}.example</span></a>'
             for n in (1, 2)
         )
-        tips = "".join(f'<a href="{ck(f"https://d{n}.example/")}"><h2 class="rd_gencon_ttat">Doc {n}</h2><h4>https://d{n}.example</h4></a>' for n in (1, 2))
+        tips = "".join(
+            f'<a href="{ck(f"https://d{n}.example/")}"><h2 class="rd_gencon_ttat">Doc {n}</h2><h4>https://d{n}.example</h4></a>'
+            for n in (1, 2)
+        )
         answer = (
             '<li class="b_ans b_top"><div class="developer_answercard_wrapper"><div class="rd_summary_info">This summary was generated using AI.</div>'
             '<div class="rd_sg_ttl rd_gencon_ttle"><h2 class="b_topTitle"><a href="/x">A title</a></h2></div>'

@@ -76,7 +76,9 @@ class TestForms:
             f'<div jsname="V3qe9d">{header()}<div jsname="HKDuG"><div jsname="dvXlsc" data-rl="en">{prose}</div>'
             f'<div jsname="EVe5O"><ul>{source(1)}{source(2)}<li><div role="button">Show all</div></li></ul></div></div></div>'
         )
-        found = read(one_lab, results(f'<div id="eKIzJc"><h1>AI Overview</h1><div data-subtree="mfc">{body}</div></div>'))
+        found = read(
+            one_lab, results(f'<div id="eKIzJc"><h1>AI Overview</h1><div data-subtree="mfc">{body}</div></div>')
+        )
         assert found["text"] == f"{LONG} {MORE}\n\n## Where it boils:\n\n- Mountains: lower"
         assert [(each["title"], each["site"], each["url"]) for each in found["citations"]] == [
             ("Source 1", "Site 1", "https://s1.example/p"),
@@ -85,7 +87,9 @@ class TestForms:
         assert found["citations"][0]["fragment"] == "Water%20boils"
 
     def test_without_cards_a_link_in_the_prose_is_the_source(self, one_lab: cn.Lab) -> None:
-        prose = f'<div><span data-huuid="1">{LONG} <a href="https://stat.example/n">The office</a> says so.</span></div>'
+        prose = (
+            f'<div><span data-huuid="1">{LONG} <a href="https://stat.example/n">The office</a> says so.</span></div>'
+        )
         found = read(one_lab, results(wrapped(f'<div jsname="HKDuG"><div jsname="dvXlsc">{prose}</div></div>')))
         assert found["text"] == f"{LONG} The office says so."
         [citation] = found["citations"]
@@ -132,7 +136,10 @@ class TestStates:
 
     def test_a_place_that_is_filled_later(self, one_lab: cn.Lab) -> None:
         """Places of the prose are filled from the end of the document: with none filled behind it, it is cut."""
-        empty, full = '<div style="display:contents" id="sdh_x_{n}"></div>', f'<div style="display:contents" id="sdh_x_2">{para(MORE)}</div>'
+        empty, full = (
+            '<div style="display:contents" id="sdh_x_{n}"></div>',
+            f'<div style="display:contents" id="sdh_x_2">{para(MORE)}</div>',
+        )
         cut = read(one_lab, results(overview(f"<ul><li>{LONG}{empty.format(n=1)}</li></ul>")))
         assert (cut["state"], cut["text"]) == ("growing", f"- {LONG}")
         whole = read(one_lab, results(overview(para(LONG) + empty.format(n=1) + full)))

@@ -14,7 +14,9 @@ def cited(lab: cn.Lab, sources: str, prose: str = "") -> list[dict[str, str | No
 
 class TestCards:
     def test_a_card_in_full(self, one_lab: cn.Lab) -> None:
-        [citation] = cited(one_lab, card("https://a.example/p", "On boiling", "Kettles Monthly", "Water boils when hot."))
+        [citation] = cited(
+            one_lab, card("https://a.example/p", "On boiling", "Kettles Monthly", "Water boils when hot.")
+        )
         assert citation == {
             "n": 1,
             "title": "On boiling",
@@ -30,7 +32,9 @@ class TestCards:
         """The same card stands in a window, hidden, and beside the prose."""
         window = "".join(card(f"https://{name}.example/p#:~:text=Foo", name) for name in "cab")
         seen = card("https://a.example/p#:~:text=Bar,baz", "a") + card("https://b.example/p", "b")
-        found = cited(one_lab, f'<div role="dialog" data-type="hovc" style="display:none"><ul>{window}</ul></div>{seen}')
+        found = cited(
+            one_lab, f'<div role="dialog" data-type="hovc" style="display:none"><ul>{window}</ul></div>{seen}'
+        )
         assert [(each["n"], each["url"]) for each in found] == [
             (1, "https://a.example/p"),
             (2, "https://b.example/p"),

@@ -72,7 +72,7 @@ class TestWritten:
             "cap H sub 2 cap O</annotation></semantics></math>"
         )
         price = '<math><semantics><mrow><mo>$</mo><mn>600</mn></mrow><annotation style="display:none">$ 600</annotation></semantics></math>'
-        drawn = f'<div style="display:inline-block"><img role="presentation"><div style="opacity:.001">{{}}</div></div>'
+        drawn = '<div style="display:inline-block"><img role="presentation"><div style="opacity:.001">{}</div></div>'
         prose = para(f"Water ({drawn.format(water)}) costs {drawn.format(price)} a ton.")
         assert text(one_lab, prose) == "Water (H2O) costs $600 a ton."
 
@@ -167,9 +167,7 @@ class TestLeftOut:
         prose = f'<div style="position:absolute;clip:rect(0px,400px,200px,0px)">{LONG}</div>'
         assert text(one_lab, prose) == LONG
 
-    @pytest.mark.parametrize(
-        "words", ["AI responses may include mistakes. ", "KI-Antworten können Fehler enthalten. "]
-    )
+    @pytest.mark.parametrize("words", ["AI responses may include mistakes. ", "KI-Antworten können Fehler enthalten. "])
     def test_the_warning_in_any_language(self, one_lab: cn.Lab, words: str) -> None:
         link = '<a href="https://support.google.com/websearch?p=ai_overviews">Learn more</a>'
         assert text(one_lab, para(LONG) + f"<div>{words}{link}</div>") == LONG
