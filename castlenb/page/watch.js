@@ -20,6 +20,7 @@
   let parsedAt = null;
   let lastBeat = now();
   let waiting = null;
+  let broken = null;
 
   const parsed = () => document.readyState === "complete" || since("domContentLoadedEventEnd") !== null;
 
@@ -37,10 +38,19 @@
     counts.push([now(), rows.length, whole]);
   }
 
+  // What fails here fails the wait: an error in a listener would only be logged, and waited on until the deadline.
   function look() {
-    count();
-    if (parsedAt === null && parsed()) parsedAt = now();
-    if (waiting) decide();
+    try {
+      count();
+      if (parsedAt === null && parsed()) parsedAt = now();
+      if (waiting) decide();
+    } catch (error) {
+      broken = error;
+    }
+    if (!broken || !waiting) return;
+    stop();
+    waiting.reject(broken);
+    waiting = null;
   }
 
   // The rule: as many results as asked for, or a parsed document with at least one; a page without any is given up at
@@ -121,8 +131,8 @@
   return {
     // A promise of the JSON text {reason, reading, answer, timeline}. rule: {results, quiet_ms, empty_ms}.
     wait(rule) {
-      return new Promise((resolve) => {
-        waiting = { rule, resolve };
+      return new Promise((resolve, reject) => {
+        waiting = { rule, resolve, reject };
         look();
       });
     },

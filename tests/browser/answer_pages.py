@@ -28,7 +28,8 @@ URLS = {
 
 def read(lab: cn.Lab, html: str, engine: str = "google") -> dict[str, Any]:
     """The answer as the in-page reader has it."""
-    return asked(lab, html, "answers.answer()", engine)
+    found: dict[str, Any] = asked(lab, html, "answers.answer()", engine)
+    return found
 
 
 def asked(lab: cn.Lab, html: str, expression: str, engine: str = "google") -> Any:

@@ -6,8 +6,11 @@ import csv
 import json
 import os
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+
+import castlenb as cn
 
 FOLDER = Path(os.environ.get("CASTLENB_SERPS") or Path(__file__).resolve().parents[2].parent / "shared" / "serps")
 """``CASTLENB_SERPS``, or ``../shared/serps`` beside the project: pages, ``EXPECTED.tsv``, ``EXPECTED_URLS.json``."""
@@ -17,6 +20,9 @@ KNOWN = {"google": 78, "bing": 16, "brave": 4, "duckduckgo": 12}
 
 NAMES = {"ddg": "duckduckgo"}
 """Engines that the table calls otherwise."""
+
+_two_at_a_time = ThreadPoolExecutor(2)
+_read_pages: dict[str, Future[list[cn.SearchPage]]] = {}
 
 tested: set[str] = set()
 """The pages that a test of this run has read."""
@@ -47,6 +53,20 @@ class RealPage:
 def pages(engine: str) -> list[RealPage]:
     """The engine's pages; none where the folder is absent."""
     return list(_read(engine)) if FOLDER.is_dir() else []
+
+
+def read(name: str, engine: str, browser: cn.Browser) -> cn.SearchPage:
+    """The page as it is read; once a run, whoever asks."""
+    if name not in _read_pages:
+        _read_pages[name] = _two_at_a_time.submit(cn.read, FOLDER / name, engine=engine, browser=browser)
+    return _read_pages[name].result()[0]
+
+
+def read_ahead(engine: str, browser: cn.Browser) -> None:
+    """Sets out to read all of an engine's pages, two at a time, as a browser allows."""
+    for each in pages(engine):
+        if each.name not in _read_pages:
+            _read_pages[each.name] = _two_at_a_time.submit(cn.read, each.file, engine=engine, browser=browser)
 
 
 def tally() -> str:

@@ -1,16 +1,11 @@
 """Every real page at hand that is known to have an AI answer, or none: its state, text and sources."""
 
 import csv
-import gzip
-import json
 import re
-from pathlib import Path
 
 import pytest
 
 import castlenb as cn
-from castlenb import page as scripts
-from castlenb.engines import ENGINES
 
 from . import real_pages
 
@@ -51,33 +46,31 @@ def plain(text: str | None) -> str:
 @pytest.mark.parametrize("expected", PAGES, ids=lambda line: line["file"])
 def test_a_real_answer_is_read_right(one_lab: cn.Lab, expected: dict[str, str]) -> None:
     engine = real_pages.NAMES.get(expected["engine"], expected["engine"])
-    source = gzip.decompress(Path(real_pages.FOLDER / expected["file"]).read_bytes()).decode("utf-8", "replace")
-    with cn.replay(source, engine=engine, browser=one_lab.browser) as opened:
-        opened.read()
-        answers = scripts.answers_expression(ENGINES[engine].spec())
-        found = json.loads(opened.evaluate(f"JSON.stringify({answers}.answer())"))
+    real_pages.read_ahead(engine, one_lab.browser)
+    found = real_pages.read(expected["file"], engine, one_lab.browser).answer
+    assert found is not None
     if expected["file"] in EXCEPTIONS.get(engine, {}):
         return
-    assert found["state"] in STATES[expected["ai_state"]]
+    assert found.state in STATES[expected["ai_state"]]
     if expected["ai_state"] not in ("answer", "growing"):
-        assert found["text"] is None
+        assert found.text is None
         return
-    text = plain(found["text"])
+    text = plain(found.text)
     assert text.startswith(plain(expected["ai_text_start"])[:40])
     assert text.rstrip(" .").endswith(plain(expected["ai_text_end"])[-25:].rstrip(" ."))
     if expected["ai_chars"]:
         chars, tolerance = float(expected["ai_chars"]), float(expected["ai_chars_tol"] or 15) / 100
         assert abs(len(text) - chars) <= tolerance * chars
-    assert not NEVER.search(found["text"])
-    sources = found["citations"]
+    assert not NEVER.search(found.text)
+    sources = found.records
     if expected["ai_sources_min"]:
         assert int(expected["ai_sources_min"]) <= len(sources) <= int(expected["ai_sources_max"])
     if sources and expected["ai_first_source_title"]:
         assert sources[0]["title"] == expected["ai_first_source_title"]
     if sources and expected["ai_first_source_url"]:
         assert sources[0]["url"] == expected["ai_first_source_url"]
-    assert found["placement"] == expected["ai_placement"]
-    assert found["warnings"] == []
+    assert found.placement == expected["ai_placement"]
+    assert found.warnings == ()
 
 
 def test_exceptions_stay_few_and_real() -> None:
