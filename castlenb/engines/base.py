@@ -87,6 +87,7 @@ class AnswerForm:
     Attributes:
         label: what it is called, with the engine's name in it.
         language: attributes that tell the language of its prose, on it, in it or around it, in order of trust.
+        formula: attribute that holds the source of a formula, which is drawn; read where there is no MathML.
         never: regular expressions on host and path of links in its prose that are no sources.
         one_place: all its wrappers mark the same place, so one that lies apart is drift; else each marks a form of its
             own.
@@ -94,6 +95,7 @@ class AnswerForm:
 
     label: str
     language: tuple[str, ...] = ("lang",)
+    formula: str | None = None
     never: tuple[str, ...] = ()
     one_place: bool = False
 
@@ -236,6 +238,7 @@ class Engine:
         return {
             "label": form.label,
             "language": list(form.language),
+            "formula": form.formula,
             "never": list(form.never),
             "one_place": form.one_place,
             "trusted": [hook.css for hook in self.hooks if (hook.part, hook.trust) == ("answer_wrapper", "high")],

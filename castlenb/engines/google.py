@@ -74,6 +74,7 @@ HOOKS = (
     Hook("answer", "#m-x-content", "id", "medium", "field notes, 2026-08-04", ("2025-03", "2026-08")),
     Hook("answer", '[data-subtree*="mfc"]', "attribute", "medium", PAGES, ("2025-02", "2026-07")),
     Hook("answer", '[data-async-type="folsrch"]', "attribute", "medium", PAGES, ("2025-02", "2026-07")),
+    Hook("answer", '[jsname="V3qe9d"]', "jsname", "medium", PAGES, ("2025-03", "2026-09")),
     # Ads.
     Hook("furniture", "#tads, #tadsb, #bottomads, #tvcap", "id", "high", PAGES, ("2019-12", "2026-07")),
     Hook("furniture", "[data-text-ad], a[data-pcu]", "attribute", "high", PAGES, ("2023-05", "2026-07")),
@@ -114,10 +115,13 @@ ANSWER_HOOKS = (
     ),
     Hook("answer_wrapper", '[data-subtree*="mfc"]', "attribute", "medium", PAGES, ("2025-02", "2026-07")),
     Hook("answer_wrapper", '[data-async-type="folsrch"]', "attribute", "medium", PAGES, ("2025-02", "2026-07")),
+    # Innermost of them. On each of 25 pages with an answer, on no other.
+    Hook("answer_wrapper", '[jsname="V3qe9d"]', "jsname", "medium", PAGES, ("2025-03", "2026-09")),
     # People also ask ships answers of the same make, folded (serpapi/public-roadmap#2496, zbarnz#60).
     Hook("answer_alike", ".related-question-pair, [data-initq]", "class", "high", PAGES, ("2025-03", "2026-10")),
     Hook("answer_header", '[jsname="cUzNTd"]', "jsname", "medium", PAGES, ("2025-02", "2026-07")),
     Hook("answer_header", "h1, h2", "structure", "medium", PAGES, ("2025-02", "2026-02")),
+    Hook("answer_header", '[role=heading][aria-level="2"]', "aria", "low", PAGES, ("2025-03", "2026-09")),
     Hook("answer_body", '[data-container-id="main-col"]', "attribute", "high", PAGES, ("2025-11", "2026-07")),
     Hook("answer_body", '[data-subtree*="aimc"]', "attribute", "medium", PAGES, ("2025-05", "2026-07")),
     # Marked with its language. Of 2025, and of answers without sources of their own in 2026.
@@ -130,6 +134,17 @@ ANSWER_HOOKS = (
     Hook("answer_skip", '[jsname="EVe5O"]', "jsname", "medium", PAGES, ("2025-02", "2025-05")),
     Hook("answer_skip", '[data-subtree*="dfa"], [data-crb-el]', "attribute", "high", PAGES, ("2025-05", "2026-07")),
     Hook("answer_skip", '[jsname="txosbe"]', "jsname", "medium", PAGES, ("2025-02", "2026-07")),
+    # Controls under the prose, and what they report ("Copied").
+    Hook("answer_skip", '[data-subtree*="aimba"]', "attribute", "medium", "3 public clients", ("2026-01", "2026-10")),
+    Hook("answer_skip", '[data-xid="Gd7Hsc"]', "attribute", "medium", "6 public clients", ("2026-03", "2026-10")),
+    Hook(
+        "answer_skip",
+        "[data-ignore-copy], [role=status]",
+        "attribute",
+        "medium",
+        "3 public clients",
+        ("2026-08", "2026-10"),
+    ),
     # "AI responses may include mistakes", in any language: known by the page of help that it leads to.
     Hook(
         "answer_skip",
@@ -149,14 +164,23 @@ ANSWER_HOOKS = (
     ),
     # Names of places and things that open a panel.
     Hook("answer_keep", "[role=button]:has([data-huuid])", "attribute", "high", PAGES, ("2025-05", "2025-05")),
-    Hook("answer_chip", "[data-icl-uuid]", "attribute", "high", PAGES, ("2025-05", "2026-07")),
+    # Prose can bear the same id: a <mark> around the words that a mark is about. What each names is told in comments
+    # beside it (2025-05 to 2026-09).
     Hook(
         "answer_chip",
-        "[data-animation-atomic]:has([data-icl-uuid])",
+        ":is(button, [role=button], a)[data-icl-uuid]",
         "attribute",
         "high",
         PAGES,
-        ("2025-05", "2026-07"),
+        ("2025-05", "2026-09"),
+    ),
+    Hook(
+        "answer_chip",
+        "[data-animation-atomic]:has(> button[data-icl-uuid])",
+        "attribute",
+        "high",
+        PAGES,
+        ("2025-05", "2026-09"),
     ),
     Hook("answer_chip", "[data-uuids]", "attribute", "high", PAGES, ("2025-02", "2025-05")),
     Hook("answer_card", "[data-src-id]", "attribute", "high", PAGES, ("2025-11", "2026-07")),
@@ -220,6 +244,15 @@ ANSWER_HOOKS = (
     Hook("answer_marker", '[data-subtree*="dfa"]', "attribute", "medium", PAGES, ("2025-05", "2026-07"), "follow_up"),
     Hook("answer_marker", '[aria-controls="m-x-content"]', "aria", "low", PAGES, ("2025-03", "2026-07"), "expander"),
     Hook("answer_loading", "[role=progressbar]", "aria", "high", PAGES, ("2025-02", "2026-07")),
+    # Google's own scripts take it away when the answer comes.
+    Hook(
+        "answer_loading",
+        '[id$="folsrch-ghost"], [id*="folsrch-ghost-"]',
+        "id",
+        "medium",
+        "saved pages; one public client",
+        ("2025-03", "2025-05"),
+    ),
     # Places that are filled from further down the document. Seen empty, and none filled behind them, on pages that were
     # saved half-way; on whole ones each empty place has a filled one behind it.
     Hook(
@@ -296,6 +329,7 @@ GOOGLE = Engine(
     answer=AnswerForm(
         "Google AI Overview",
         language=("data-rl", "lang"),
+        formula="data-xpm-latex",
         never=(r"^(?:support|policies|accounts|myactivity|myadcenter)\.google\.",),
         one_place=True,
     ),

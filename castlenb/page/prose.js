@@ -11,6 +11,7 @@
   const SKIP = spec.parts.answer_skip.join(", ");
   const KEEP = spec.parts.answer_keep.join(", ");
   const CHIP = spec.parts.answer_chip.join(", ");
+  const FORMULA_SOURCE = spec.answer?.formula;
 
   const SILENT = new Set(
     ("script style noscript template svg select textarea input iframe canvas video audio object embed dialog " +
@@ -64,7 +65,7 @@
 
   // A source's card: a link without words laid over its neighbours, which say what it leads to.
   function isCard(element) {
-    if (hasOwnWords(element)) return false;
+    if (hasOwnWords(element) || (CHIP && first(element, CHIP))) return false;
     for (let child = firstOf(element); child; child = nextOf(child)) {
       if (kindOf(child) !== Node.ELEMENT_NODE || nameOf(child) !== "a") continue;
       const labelled = attribute(child, "aria-label") !== null || attribute(child, "aria-labelledby") !== null;
@@ -86,6 +87,12 @@
     attribute(element, "aria-hidden") === "true" &&
     first(parentOf(element), "math") !== null &&
     first(element, "math") === null;
+
+  // A formula of which there is nothing but its source; null where MathML in it, or beside its picture, says the same.
+  function sourceOf(element) {
+    const source = FORMULA_SOURCE ? attribute(element, FORMULA_SOURCE) : null;
+    return source && !first(nameOf(element) === "img" ? parentOf(element) : element, "math") ? source : null;
+  }
 
   // Digits raised over the text that lead somewhere: "¹".
   const isReference = (element) =>
@@ -290,8 +297,9 @@
         line += flat ? " " : "\n";
         return;
       }
-      if (name === "math") {
-        line += formula(element).replace(/\s+/g, " ");
+      const source = sourceOf(element);
+      if (name === "math" || source) {
+        line += (source ? source.replace(/\\(?=[$%#&_{}])/g, "") : formula(element)).replace(/\s+/g, " ");
         return;
       }
       const level = isHeading(element) ? levelOf(element) : 0;

@@ -16,6 +16,7 @@
   const isNever = (url) => NEVER.some((pattern) => pattern.test(url.host + url.pathname));
   const isControl = (element) => nameOf(element) === "button" || attribute(element, "role") === "button";
   const addressOf = (element) => attribute(element, "href") || attribute(element, "data-url");
+  const LENGTH = /^[\d:]+\s?\p{L}{0,3}$/u; // of a video: "4:21", "12m"
   const bare = (host) => host.replace(/^www\.(?=[^.]+\.)/, "");
 
   // ---- cards ------------------------------------------------------------------------------------------------------
@@ -43,16 +44,23 @@
     const said = lines(box, isControl).filter(says);
     const host = lead.target ? bare(lead.target.host) : null;
     // "3 - site.example": the number that the prose refers to, and the site.
-    const [, number, name] = said.length === 1 ? /^(\d{1,3})\s*[-–.]\s*(.+)$/.exec(said[0]) || [] : [];
-    if (number) return row(lead, numbered.get(number) || null, name, null, number);
+    const [, number, naming] = said.length === 1 ? /^(\d{1,3})\s*[-–.]\s*(.+)$/.exec(said[0]) || [] : [];
+    if (number) return row(lead, numbered.get(number) || null, naming, null, number);
     const title = titleOf(anchor, box, said, endings);
-    // Under the title stand a piece of its text, where there is one, and last the site. Above it: how long a video is.
-    const under = said.slice(said.indexOf(title) + 1);
-    const last = under.length > 1 || (under.length && under[0].length <= 80) ? under.pop() : null;
+    const [name, text] = aroundTitle(said, said.indexOf(title));
+    return row(lead, title, partOf(box, SITE) || name || host, partOf(box, SNIPPET) || text, null);
+  }
+
+  // Under the title stand a piece of the text, where there is one, and last the site; or the site stands above it.
+  // There can be how long a video is, too.
+  function aroundTitle(said, at) {
+    const above = said.slice(0, Math.max(at, 0)).filter((line) => !LENGTH.test(line));
+    const under = said.slice(at + 1);
+    const [only] = under.length === 1 ? under : [null];
+    const leads = above.length > 0 && (under.length === 0 || (only !== null && only.length > 40));
+    const site = leads ? above[0] : under.length > 1 || (only !== null && only.length <= 80) ? under.pop() : null;
     const longest = under.sort((a, b) => b.length - a.length)[0] || "";
-    const snippet = partOf(box, SNIPPET) || (/\S\s\S/.test(longest) && longest.length > 15 ? longest : null);
-    const site = partOf(box, SITE) || last;
-    return row(lead, title, site || host, snippet, null);
+    return [site, /\S\s\S/.test(longest) && longest.length > 15 ? longest : null];
   }
 
   const row = (lead, title, site, snippet, number) => ({
@@ -103,7 +111,7 @@
 
   // ---- links in the prose, and titles alone -----------------------------------------------------------------------
 
-  function linksIn(bodies, cards) {
+  function linksIn(bodies, cards, endings) {
     const found = [];
     for (const body of bodies) {
       for (const anchor of within(body, "a[href]")) {
@@ -112,19 +120,41 @@
         if (left && contains(body, left)) continue;
         const lead = dom.follow(anchor);
         if (!lead || (lead.target && (dom.isOwn(lead.target) || isNever(lead.target)))) continue;
-        const chip = CHIP ? closest(anchor, CHIP) : null;
-        const name = textIn(chip || anchor);
-        if (chip) found.push(row(lead, null, publisherOf(chip).publisher, null, null));
+        const chip = chipOf(anchor);
+        if (chip) found.push(chipped(lead, anchor, chip, endings));
         else if (prose.isMedia(anchor)) found.push(mediaOf(lead, anchor));
-        else found.push(row(lead, name, null, null, null));
+        else found.push(row(lead, textIn(anchor), null, null, null));
       }
     }
     return found;
   }
 
+  // The link of a mark is the mark, lies in it, or beside it without words of its own.
+  const beside = (element, css) => [...within(parentOf(element), css)].filter((each) => parentOf(each) === parentOf(element));
+
+  function chipOf(anchor) {
+    if (!CHIP) return null;
+    return closest(anchor, CHIP) || (!says(textOf(anchor)) && beside(anchor, CHIP)[0]) || null;
+  }
+
+  const linkOf = (chip) =>
+    nameOf(chip) === "a"
+      ? chip
+      : first(chip, "a[href]") || beside(chip, "a[href]").find((each) => !says(textOf(each))) || null;
+
+  // "Site (+2) – Title. Related results": a title only where it is told from the words that all labels end in.
+  function chipped(lead, anchor, chip, endings) {
+    const { publisher } = publisherOf(chip);
+    const label = collapse(attribute(anchor, "aria-label") || "");
+    const whole = withoutEnding(label, endings);
+    const named = publisher && whole !== label && whole.startsWith(publisher) ? whole.slice(publisher.length) : "";
+    const title = named.replace(/^\s*(?:\(\s*\+\s*\d+\s*\)\s*)?[–—-]\s+/, "");
+    return row(lead, says(title) ? title : null, publisher, null, null);
+  }
+
   // A picture's or video's card: who made it, and where it is shown; its title is in the picture.
   function mediaOf(lead, anchor) {
-    const said = lines(anchor).filter((line) => says(line) && !/^[\d:]+\s?\p{L}{0,3}$/u.test(line));
+    const said = lines(anchor).filter((line) => says(line) && !LENGTH.test(line));
     return row(lead, said[0], (said.at(-1) || "").split(/\s[•·|]\s/)[0], null, null);
   }
 
@@ -163,20 +193,74 @@
     return null;
   };
 
-  function claimsOf(chips, citations) {
-    return chips.map(({ element, text }) => {
+  function claimsOf(wrapper, chips, citations) {
+    const ids = chips.map(({ element }) => idOf(element));
+    const notes = notesOf(wrapper, ids);
+    return chips.map(({ element, text }, at) => {
       const { publisher, extra, number } = publisherOf(element);
-      const anchor = nameOf(element) === "a" ? element : first(element, "a[href]");
+      const id = ids[at];
+      const anchor = linkOf(element);
       const lead = anchor && addressOf(anchor) ? dom.follow(anchor) : null;
-      const url = lead && dom.split(lead.target).url;
-      let named = citations.filter((each) => (url && each.url === url) || (lead && each.link === lead.link));
+      const noted = (id || "").split(",").flatMap((each) => notes.get(each) || []);
+      const own = lead ? [[lead.link, dom.split(lead.target).url].filter(Boolean)] : [];
+      let named = [...new Set([...own, ...noted].map((words) => citationIn(words, citations)).filter(Boolean))];
       if (!named.length && number) named = citations.filter((each) => each.number === number);
       if (!named.length && publisher) {
         named = citations.filter((each) => each.site === publisher);
         if (named.length > 1) named = [];
       }
-      return { text, id: idOf(element), publisher, extra, citations: named.map(({ n }) => n) };
+      return { text, id, publisher, extra, citations: named.map(({ n }) => n) };
     });
+  }
+
+  // What the page notes of a mark out of sight: data in comments, where the list that holds the mark's id tells one
+  // source. {id: [the words of one such list, …]}
+  function notesOf(wrapper, ids) {
+    const known = new Set(ids.filter(Boolean).flatMap((id) => id.split(",")));
+    const notes = new Map([...known].map((id) => [id, []]));
+    if (!known.size) return notes;
+    const walker = Document.prototype.createTreeWalker.call(document, wrapper, NodeFilter.SHOW_COMMENT);
+    while (walker.nextNode()) {
+      const comment = textOf(walker.currentNode);
+      if (![...known].some((id) => comment.includes(id))) continue;
+      for (const list of listsIn(dataIn(comment))) {
+        const id = list.find((each) => known.has(each));
+        if (id !== undefined) notes.get(id).push(wordsIn(list));
+      }
+    }
+    return notes;
+  }
+
+  const ESCAPES = { quot: '"', apos: "'", "#39": "'", lt: "<", gt: ">", amp: "&" };
+
+  function dataIn(comment) {
+    const text = comment.slice(comment.indexOf("[")).replace(/&(quot|apos|#39|lt|gt|amp);/g, (_, name) => ESCAPES[name]);
+    try {
+      return JSON.parse(text);
+    } catch {
+      return null;
+    }
+  }
+
+  // Everything in it, itself first. Not recursive: how deep it goes is the page's to choose.
+  function inside(data) {
+    const found = [data];
+    for (let n = 0; n < found.length; n++) {
+      if (found[n] && typeof found[n] === "object") for (const each of Object.values(found[n])) found.push(each);
+    }
+    return found;
+  }
+
+  const listsIn = (data) => inside(data).filter(Array.isArray);
+  const wordsIn = (data) => inside(data).filter((each) => typeof each === "string");
+
+  // The one that these words tell of: a site's front page can stand beside the page itself.
+  function citationIn(words, citations) {
+    const urls = words.map((word) => (/^https?:/.test(word) ? dom.split(dom.parse(word)).url : null));
+    const named = citations.filter((each) =>
+      each.url ? urls.includes(each.url) : words.includes(each.link) || (each.title && words.includes(each.title)),
+    );
+    return named.sort((a, b) => (b.url || "").length - (a.url || "").length)[0];
   }
 
   // The title that a numbered mark gives its source: "Title - https://…".
@@ -202,7 +286,7 @@
     const rows = cards.map((card) => cite(card, endings, numbered)).filter(Boolean);
     if (!rows.length) rows.push(...titlesIn(wrapper));
     // An encrypted link in the prose can not be told from the card of the same source, which is there as well.
-    rows.push(...linksIn(bodies, cards).filter((each) => !rows.length || each.link_form !== "encrypted"));
+    rows.push(...linksIn(bodies, cards, endings).filter((each) => !rows.length || each.link_form !== "encrypted"));
     const found = new Map();
     for (const each of rows) {
       const key = keyOf(each, found.size);
@@ -211,7 +295,7 @@
       else for (const name of ["title", "snippet", "fragment"]) known[name] = known[name] || each[name];
     }
     const citations = [...found.values()].map((each, at) => ({ n: at + 1, ...each }));
-    const claims = claimsOf(chips, citations);
+    const claims = claimsOf(wrapper, chips, citations);
     for (const each of citations) delete each.number;
     return { citations, claims };
   }

@@ -9,6 +9,7 @@ from .answer_pages import (
     LONG,
     MORE,
     card,
+    chip,
     column,
     header,
     opened,
@@ -114,6 +115,32 @@ class TestForms:
         whole = whole.replace('id="m-x-content"', "").replace('data-subtree="mfc"', "")
         assert (read(one_lab, whole)["text"], read(one_lab, whole)["warnings"]) == (LONG, [])
 
+    def test_of_the_autumn_of_2026(self, one_lab: cn.Lab) -> None:
+        """No <h1>; a hidden heading over the prose; names in boxes; links beside the marks; controls under the prose."""
+        clip = "position:absolute;clip:rect(1px,1px,1px,1px);height:1px;width:1px;overflow:hidden"
+        name = '<div style="display:inline"><span><a role="button" href="/search?q=x">soft eggs</a></span><div style="display:inline"></div></div>'
+        prose = (
+            f'<div><span><span>For </span>{name} boil them <mark data-icl-uuid="u1"><strong>6 minutes</strong></mark>.</span>'
+            f"{chip('Kettles +1', 'u1', 'https://k.example/', 'Kettles (+1) – On eggs. Related results')}</div>"
+            '<div role="heading" aria-level="3">Peeling</div><ul><li><span>Peel gently.</span></li></ul>'
+            '<div data-subtree="aimba"><span>Good answer</span></div>'
+            '<div data-xid="Gd7Hsc"><span>Copy text</span></div><div data-ignore-copy=""><p>Copied</p></div>'
+            '<div role="status">Copied to clipboard</div>'
+        )
+        body = (
+            f'<div data-subtree="aimc"><h3 style="{clip}">AI Mode replied:</h3><div data-container-id="main-col">{prose}</div>'
+            f'<div data-container-id="rhs-col">{card("https://k.example/", "On eggs")}</div></div>'
+        )
+        top = '<div role="heading" aria-level="2">AI Overview</div>'
+        found = read(one_lab, results(f'<div id="eKIzJc"><div jsname="V3qe9d">{top}{body}</div></div>'))
+        assert found["text"] == "For soft eggs boil them 6 minutes.\n\n### Peeling\n\n- Peel gently."
+        assert (found["header"], found["warnings"]) == ("AI Overview", [])
+        assert [each["citations"] for each in found["claims"]] == [[1]]
+        without = results(f'<div jsname="V3qe9d">{top}{body.replace(" data-container-id=", " data-c=")}</div>')
+        found = read(one_lab, without)
+        assert found["text"].startswith("For soft eggs boil them 6 minutes.")
+        assert any("found nothing" in warning for warning in found["warnings"])
+
 
 class TestStates:
     def test_absent(self, one_lab: cn.Lab) -> None:
@@ -128,6 +155,13 @@ class TestStates:
     def test_half_of_it(self, one_lab: cn.Lab) -> None:
         """Prose stands there already while a bar says that there is more to come."""
         found = read(one_lab, results(wrapped(column(para(LONG)) + f'<div aria-hidden="true">{PROGRESS}</div>')))
+        assert (found["state"], found["text"]) == ("growing", LONG)
+
+    def test_a_place_that_is_held_for_more(self, one_lab: cn.Lab) -> None:
+        """What stands for the prose until it is there, without a bar."""
+        ghost = '<div id="u_folsrch-ghost-1"><div style="height:99px"></div></div>'
+        assert read(one_lab, results(wrapped(ghost)))["state"] == "loading"
+        found = read(one_lab, results(wrapped(column(para(LONG)) + ghost)))
         assert (found["state"], found["text"]) == ("growing", LONG)
 
     def test_a_bar_that_is_put_away_says_nothing(self, one_lab: cn.Lab) -> None:

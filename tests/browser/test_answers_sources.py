@@ -1,5 +1,7 @@
 """What an answer cites, and which of its words name which source."""
 
+import json
+
 import pytest
 
 import castlenb as cn
@@ -93,6 +95,21 @@ class TestTitles:
         found = cited(one_lab, card("https://a.example/", "A. B. C.", label="A. B. C.. Opens in new tab."))
         assert [each["title"] for each in found] == ["A. B. C."]
 
+    def test_the_site_can_stand_above_the_title(self, one_lab: cn.Lab) -> None:
+        def led(href: str, *lines: str) -> str:
+            said = "".join(f"<div>{line}</div>" for line in lines)
+            return f'<div data-src-id="7"><a href="{href}" aria-label="{lines[1]}"></a><div>{said}</div></div>'
+
+        text = "A kettle boils its water sooner the less of it there is in it."
+        found = cited(
+            one_lab,
+            led("https://a.example/", "Kettles", "On boiling", text) + led("https://b.example/", "Tea", "On tea"),
+        )
+        assert [(each["site"], each["title"], each["snippet"]) for each in found] == [
+            ("Kettles", "On boiling", text),
+            ("Tea", "On tea", None),
+        ]
+
     def test_a_label_that_is_an_element(self, one_lab: cn.Lab) -> None:
         labelled = (
             '<div data-src-id="4"><a href="https://a.example/v" aria-labelledby="t9"></a><div><div>8:01</div>'
@@ -115,6 +132,24 @@ class TestLinksInTheProse:
         prose = para('In <a href="/search?q=nepal">Nepal</a> and <a href="https://www.google.com/maps/p">here</a>.')
         assert cited(one_lab, "", prose) == []
 
+    def test_the_link_of_a_mark_says_the_title_of_its_source(self, one_lab: cn.Lab) -> None:
+        """Where no card does. The words that all such labels end in are none of it."""
+        prose = para(
+            f"Water boils.{chip('Kettles +1', 'u1', 'https://k.example/', 'Kettles (+1) – On boiling. Related results')} "
+            f"Then it steams.{chip('Tea', 'u2', 'https://t.example/', 'Tea – On tea. Related results')}"
+        )
+        found = cited(one_lab, "", prose)
+        assert [(each["title"], each["site"], each["url"]) for each in found] == [
+            ("On boiling", "Kettles", "https://k.example/"),
+            ("On tea", "Tea", "https://t.example/"),
+        ]
+
+
+def note(uuid: str, *words: object, spelt: str = "Sv6Kpe") -> str:
+    """What the page notes of a mark, out of sight."""
+    data = json.dumps([[uuid, *words]]).replace('"', "&quot;").replace("'", "&#39;").replace("=", "\\u003d")
+    return f'<div data-crb-el="x" style="display:none"><!--{spelt}{data}--></div>'
+
 
 class TestClaims:
     def test_a_mark_names_its_publisher_and_how_many_more_there_are(self, one_lab: cn.Lab) -> None:
@@ -135,6 +170,46 @@ class TestClaims:
         sources = card("https://a.example/", "A", "Site") + card("https://b.example/", "B", "Site")
         [claim] = read(one_lab, results(overview(prose, sources)))["claims"]
         assert (claim["publisher"], claim["citations"]) == ("Site", [2])
+
+    @pytest.mark.parametrize("spelt", ["Sv6Kpe", "TgQPHd||", "TgQPHd|||", "AnotherName|"])
+    def test_what_the_page_notes_of_a_mark_tells_its_sources(self, one_lab: cn.Lab, spelt: str) -> None:
+        """Seen 2025-05 to 2026-09, in comments: all the sources of a mark that shows one of them or none."""
+        prose = para(f"Water boils.{chip('Site +1', 'u-1')} Then it steams.{chip('', 'u-2')}")
+        sources = (
+            card("https://a.example/", "The site's front page", "Site")
+            + card("https://a.example/p?id=7#:~:text=it%20boils", "It boils", "Site")
+            + card("https://b.example/", "B", "Tea")
+        )
+        notes = (
+            note("u-1", ["It boils", "Text", "https://a.example/p?id=7"], spelt=spelt)
+            + note("u-1", ["9"], None, 0, "https://b.example/#:~:text=x", "https://icon.example/?u=1", spelt=spelt)
+            + note("u-2", ["It boils", "https://a.example/", [1, {"7": "https://a.example/p?id=7"}]], spelt=spelt)
+            + note("u-9", ["B", "https://b.example/"], spelt=spelt)
+            + "<!--u-1 is no data--><!--[&quot;u-1&quot;,-->"
+        )
+        claims = read(one_lab, results(overview(prose + notes, sources)))["claims"]
+        assert [(each["id"], each["citations"]) for each in claims] == [("u-1", [2, 3]), ("u-2", [2])]
+
+    def test_a_note_tells_a_source_with_an_encrypted_link_by_its_title(self, one_lab: cn.Lab) -> None:
+        prose = para(f"Water boils.{chip('Site +1', 'u-1')}") + note("u-1", ["It boils", "https://a.example/p"])
+        sources = card("/goto?url=CAES1", "It boils", "Site") + card("/goto?url=CAES2", "It steams", "Site")
+        [claim] = read(one_lab, results(overview(prose, sources)))["claims"]
+        assert claim["citations"] == [1]
+
+    def test_the_link_of_a_mark_can_lie_beside_it(self, one_lab: cn.Lab) -> None:
+        mark = (
+            '<span><a href="https://b.example/" aria-label="Tea – B"></a><button data-icl-uuid="u1">Tea</button></span>'
+        )
+        sources = card("https://a.example/", "A", "Site") + card("https://b.example/", "B", "Site")
+        found = read(one_lab, results(overview(para(f"Water boils.{mark}"), sources)))
+        assert (found["text"], [each["citations"] for each in found["claims"]]) == ("Water boils.", [[2]])
+
+    def test_words_that_a_mark_is_about_are_no_mark(self, one_lab: cn.Lab) -> None:
+        """Prose can bear the id as well."""
+        prose = para(f'<mark data-icl-uuid="u1">{LONG}</mark> {chip("Kettles", "u1")} {MORE}')
+        found = read(one_lab, results(overview(prose)))
+        assert found["text"] == f"{LONG} {MORE}"
+        assert [each["text"] for each in found["claims"]] == [LONG]
 
     def test_a_publisher_of_two_sources_names_neither(self, one_lab: cn.Lab) -> None:
         sources = card("https://a.example/", "A", "Site") + card("https://b.example/", "B", "Site")

@@ -91,6 +91,22 @@ class TestWritten:
         )
         assert text(one_lab, para(f"Here {twice} is energy.")) == "Here E is energy."
 
+    def test_a_formula_of_which_there_is_only_its_source(self, one_lab: cn.Lab) -> None:
+        """Drawn as glyphs; as MathML, where there is any, it is read from that."""
+
+        def glyph(source: str, more: str = "") -> str:
+            return (
+                f'<div style="display:inline-block"><img aria-hidden="true" data-xpm-latex="{source}">{more}'
+                '<svg aria-hidden="true"><text>x</text></svg></div>'
+            )
+
+        parts = glyph("O(") + glyph("n ")
+        whole = rf'<span data-xpm-copy-root="" data-xpm-latex="O(n \log n)">{parts}</span>'
+        twice = glyph("E", "<div><math><mi>E</mi></math></div>")
+        price = glyph(r"\$6")
+        prose = para(f"It takes {whole}, or {price}, for {twice}.")
+        assert text(one_lab, prose) == r"It takes O(n \log n), or $6, for E."
+
     def test_names_that_are_links_or_buttons(self, one_lab: cn.Lab) -> None:
         prose = para(
             'In <a href="https://www.google.com/search?q=nepal">Nepal</a> a <button>kettle</button> '
