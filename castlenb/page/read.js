@@ -9,7 +9,7 @@
 //                    would want to know
 (function (spec, dom) {
   const { parts, refusals } = spec;
-  const { parentOf, nextOf, kindOf, textOf, nameOf, contains, closest, attribute, first, displayed } = dom;
+  const { parentOf, nextOf, kindOf, textOf, nameOf, contains, closest, attribute, first } = dom;
   const { is, all, collapse, says, lines, textIn, parse, isOwn, follow, split } = dom;
 
   const list = (...names) => names.flatMap((name) => parts[name]).join(", ");
@@ -24,6 +24,7 @@
   const FURNITURE = list("furniture", "answer");
   const NOTHING = list("nothing");
   const ASIDE = list("aside");
+  const CLOSED = '[hidden], [style*="display:none" i], [style*="display: none" i], details:not([open]) > :not(summary)';
 
   // The host in an address as shown: "https://shop.example › widgets".
   function hostIn(shown) {
@@ -73,23 +74,35 @@
     return linked.filter(({ heading, anchor }) => !inFurniture(contains(anchor, heading) ? heading : anchor, areas));
   }
 
+  // What is folded away, told by the mark-up alone: asking for styles would have the browser work them out for the whole
+  // page, 5 ms at the median and 45 at the worst of the saved pages, on which it told nothing more than this does.
+  function folds() {
+    const ids = all(["[aria-expanded=false][aria-controls]"])
+      .flatMap((control) => attribute(control, "aria-controls").split(/\s+/));
+    const panels = ids.map((id) => dom.byId(document, id)).filter(Boolean);
+    return (element) => {
+      const around = panels.filter((panel) => contains(panel, element));
+      for (let above = element; above; above = parentOf(above)) {
+        above = closest(above, CLOSED);
+        if (!above) break;
+        around.push(above);
+      }
+      return around.reduce((outer, each) => (outer && contains(outer, each) ? outer : each), null);
+    };
+  }
+
   // Folded rows are no rows. But where one fold holds more of them than the page shows, it is the column itself that
   // still waits for its scripts.
   function unfolded(found) {
-    const folds = new Map();
-    for (const each of found) {
-      if (displayed(each.heading)) continue;
-      let fold = each.heading;
-      for (let above = parentOf(fold); above && !displayed(above); above = parentOf(above)) fold = above;
-      folds.set(fold, [...(folds.get(fold) || []), each]);
-    }
-    if (!folds.size) return found;
-    const folded = new Set([...folds.values()].flat());
-    const shown = found.length - folded.size;
-    for (const rows of folds.values()) {
-      if (rows.length > Math.max(1, shown)) for (const each of rows) folded.delete(each);
-    }
-    return found.filter((each) => !folded.has(each));
+    const foldOf = folds();
+    const folded = new Map(found.map((each) => [each, foldOf(each.heading)]));
+    const held = new Map();
+    for (const fold of folded.values()) held.set(fold, (held.get(fold) || 0) + 1);
+    const shown = held.get(null) || 0;
+    return found.filter((each) => {
+      const fold = folded.get(each);
+      return !fold || held.get(fold) > Math.max(1, shown);
+    });
   }
 
   // A row's title with its link, and the boxes around both, from the inside outwards, up to where another row or the

@@ -78,10 +78,33 @@ class TestRows:
         wrapped = whole.replace('<div id="cnt">', '<div id="cnt"><div id="m-x-content" role="dialog">')
         assert urls(read(one_lab, wrapped)) == ["https://a.example/", "https://b.example/"]
 
-    def test_folded_rows_are_none(self, one_lab: cn.Lab) -> None:
-        css = "<style>.fold{display:none}</style>"
-        fold = f'<div class="fold">{row("https://hidden.example/", "Hidden")}</div>'
-        found = read(one_lab, page(row("https://a.example/"), fold, row("https://b.example/"), head=css))
+    @pytest.mark.parametrize(
+        "fold",
+        [
+            '<div style="color:red; display:none">{}</div>',
+            '<div style="DISPLAY:NONE"><div>{}</div></div>',
+            "<div hidden>{}</div>",
+            "<details><summary>More</summary>{}</details>",
+            '<div role="button" aria-expanded="false" aria-controls="a b">More</div><div id="b"><p>{}</p></div>',
+            '<button aria-expanded="false" aria-controls="b"></button><div id="b"><div hidden>{}</div></div>',
+        ],
+    )
+    def test_folded_rows_are_none(self, one_lab: cn.Lab, fold: str) -> None:
+        hidden = fold.format(row("https://hidden.example/", "Hidden"))
+        found = read(one_lab, page(row("https://a.example/"), hidden, row("https://b.example/")))
+        assert urls(found) == ["https://a.example/", "https://b.example/"]
+
+    @pytest.mark.parametrize(
+        "opened",
+        [
+            "<details open>{}</details>",
+            "<details><summary>{}</summary>More</details>",
+            '<button aria-expanded="true" aria-controls="b"></button><div id="b">{}</div>',
+            '<button aria-expanded="false" aria-controls="else"></button><div id="b">{}</div>',
+        ],
+    )
+    def test_rows_that_have_been_unfolded_are_some(self, one_lab: cn.Lab, opened: str) -> None:
+        found = read(one_lab, page(row("https://a.example/"), opened.format(row("https://b.example/"))))
         assert urls(found) == ["https://a.example/", "https://b.example/"]
 
     @pytest.mark.parametrize("style", ["visibility:hidden;opacity:0", "display:none"])
