@@ -310,7 +310,11 @@ async def open_visitor(
         SearchTimeout: the deadline passed before the tab was ready.
     """
     deadline = Deadline(deadline_s)
-    script = {"source": page.init_script(errand.engine.spec(), answers=answers), "worldName": page.WORLD}
+    script = {
+        "source": page.init_script(errand.engine.spec(), answers=answers),
+        "worldName": page.WORLD,
+        "runImmediately": True,  # on the blank page it rehearses
+    }
     async with AsyncExitStack() as stack:
         try:
             deadline.at += await errand.browser.open(timeout_s=deadline_s)

@@ -159,6 +159,8 @@ class Engine:
         refusals: what refusing pages look like, in order of judgement.
         recencies: the time ranges the engine can be asked for.
         answer: its AI answer; ``None`` where it has none.
+        specimen: the least of a page that lists a result, as this engine marks it up. The reader rehearses on it while
+            the real page is on its way.
     """
 
     name: str
@@ -173,6 +175,7 @@ class Engine:
     refusals: tuple[Refusal, ...] = ()
     recencies: frozenset[str] = field(default_factory=lambda: frozenset(RECENCIES))
     answer: AnswerForm | None = None
+    specimen: str = ""
 
     def search_url(
         self,
@@ -210,6 +213,7 @@ class Engine:
         """Everything the page scripts need, as plain JSON data."""
         return {
             "engine": self.name,
+            "specimen": self.specimen,
             "parts": {part: self.css(part) for part in get_args(Part)},
             "links": {
                 "own": self.own,

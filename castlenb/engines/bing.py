@@ -281,6 +281,13 @@ REFUSALS = (
     Refusal("captcha", css=("div.captcha", "#turnstile-widget"), evidence="karust/openserp; seen 2026-03 to 2026-06"),
 )
 
+SPECIMEN = """<ol id="b_results">
+<li class="b_algo"><h2><a href="https://a.example/">One</a></h2><cite>https://a.example › b</cite>
+<div class="b_caption"><p><span>1 Feb 2026</span> · About it.</p></div></li>
+<li class="b_algo"><h2><a href="https://www.bing.com/ck/a?u=a1aHR0cHM6Ly9iLmV4YW1wbGUv">Two</a></h2>
+<div class="b_caption"><p>More.</p></div></li>
+</ol>"""
+
 BING = Engine(
     name="bing",
     label="Bing",
@@ -293,4 +300,5 @@ BING = Engine(
     never=NEVER,
     refusals=REFUSALS,
     answer=AnswerForm("Bing generative answer"),
+    specimen=SPECIMEN,
 )

@@ -149,6 +149,15 @@ REFUSALS = (
     Refusal("captcha", css=("#pow-captcha-content", "#pow-captcha-top"), evidence="7 public clients, 2024 to 2026"),
 )
 
+SPECIMEN = """<div id="results">
+<div class="snippet" data-type="web">
+<a href="https://a.example/"><cite>a.example › b</cite><div class="title">One</div></a>
+<div class="generic-snippet"><div class="content"><span>1 Feb 2026</span> - About it.</div></div></div>
+<div class="snippet" data-type="web">
+<a href="https://b.example/"><cite>b.example</cite><div class="title">Two</div></a>
+<div class="generic-snippet"><div class="content">More.</div></div></div>
+</div>"""
+
 BRAVE = Engine(
     name="brave",
     label="Brave",
@@ -160,4 +169,5 @@ BRAVE = Engine(
     never=NEVER,
     refusals=REFUSALS,
     answer=AnswerForm("Brave AI summary"),
+    specimen=SPECIMEN,
 )

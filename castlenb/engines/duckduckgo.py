@@ -107,6 +107,13 @@ REFUSALS = (
     Refusal("anomaly", css=(".anomaly-modal__modal", "[data-testid=anomaly-modal]"), evidence="seen 2026-04"),
 )
 
+SPECIMEN = """<div id="links">
+<div class="result"><h2><a class="result__a" href="https://a.example/">One</a></h2>
+<a class="result__url" href="https://a.example/">a.example</a><a class="result__snippet">About it.</a></div>
+<div class="result"><h2><a class="result__a" href="https://duckduckgo.com/l/?uddg=https%3A%2F%2Fb.example%2F">Two</a></h2>
+<a class="result__url">b.example</a><a class="result__snippet">More.</a></div>
+</div>"""
+
 DUCKDUCKGO = Engine(
     name="duckduckgo",
     label="DuckDuckGo",
@@ -118,4 +125,5 @@ DUCKDUCKGO = Engine(
     links=LINKS,
     never=NEVER,
     refusals=REFUSALS,
+    specimen=SPECIMEN,
 )

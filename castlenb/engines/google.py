@@ -315,6 +315,13 @@ REFUSALS = (
     ),
 )
 
+SPECIMEN = """<div id="rcnt"><div id="search"><div id="rso">
+<div><div data-snhf="0"><a href="https://a.example/"><h3>One</h3><cite>https://a.example › b</cite></a></div>
+<div data-sncf="1"><span><span>1 Feb 2026</span> — </span><span>About it.</span></div></div>
+<div><a href="https://www.google.com/url?q=https%3A%2F%2Fb.example%2F"><h3>Two</h3><cite>b.example</cite></a>
+<p>More.</p></div>
+</div></div></div>"""
+
 GOOGLE = Engine(
     name="google",
     label="Google",
@@ -333,4 +340,5 @@ GOOGLE = Engine(
         never=(r"^(?:support|policies|accounts|myactivity|myadcenter)\.google\.",),
         one_place=True,
     ),
+    specimen=SPECIMEN,
 )

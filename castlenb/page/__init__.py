@@ -30,14 +30,25 @@ def init_script(spec: dict[str, Any], *, answers: bool = False) -> str:
     return _init_script(json.dumps(spec, sort_keys=True), answers)
 
 
+def script_with_reader(spec: dict[str, Any], body: str) -> str:
+    """A script to add on every new document, top documents alone, in which ``body`` finds ``dom`` and ``reader``.
+
+    On a blank page it rehearses instead: the reader's code is compiled, which takes longer than reading does, while the
+    real page is on its way. For that it has to be run there at once (``runImmediately``); Chrome keeps what it compiled
+    for the same text in the same process, and a new tab's first navigation stays in it (Chromium 156).
+    """
+    return _with_reader(json.dumps(spec, sort_keys=True), body)
+
+
 def reader_expression(spec: dict[str, Any]) -> str:
     """An expression that evaluates to the reader of results alone."""
-    return f"((spec) => {script('read')}(spec, {script('dom')}(spec)))({json.dumps(spec, sort_keys=True)})"
+    return f"((spec) => {_reading()}(document).reader)({json.dumps(spec, sort_keys=True)})"
 
 
 def answers_expression(spec: dict[str, Any]) -> str:
     """An expression that evaluates to the reader of AI answers alone."""
-    return f"((spec) => {{ const dom = {script('dom')}(spec);\n{_answers()} }})({json.dumps(spec, sort_keys=True)})"
+    built = f"const dom = {script('dom')}(spec, document);\n{_answers()}"
+    return f"((spec) => {{ {built} }})({json.dumps(spec, sort_keys=True)})"
 
 
 def inert_expression(html: str) -> str:
@@ -47,16 +58,29 @@ def inert_expression(html: str) -> str:
 
 @cache
 def _init_script(spec: str, with_answers: bool) -> str:
-    answers = "null"
-    if with_answers:
-        answers = f"(() => {{ {_answers()} }})()"
+    answers = f"(() => {{ {_answers()} }})()" if with_answers else "null"
+    body = f"""const answers = {answers};
+const watcher = {script("watch")}(spec, reader, answers);
+globalThis.castlenb = {{ reader, answers, watcher }};"""
+    return _with_reader(spec, body)
+
+
+def _with_reader(spec: str, body: str) -> str:
     return f"""(() => {{ if (window !== window.top) return;
 const spec = {spec};
-const dom = {script("dom")}(spec);
-const reader = {script("read")}(spec, dom);
-const answers = {answers};
-const watcher = {script("watch")}(spec, reader, answers);
-globalThis.castlenb = {{ reader, answers, watcher }}; }})()"""
+const reading = {_reading()};
+if (location.href === "about:blank") {{
+  setTimeout(() => reading(new DOMParser().parseFromString(spec.specimen, "text/html")).reader.read());
+  return;
+}}
+const {{ dom, reader }} = reading(document);
+{body} }})()"""
+
+
+def _reading() -> str:
+    return f"""((document) => {{
+const dom = {script("dom")}(spec, document);
+return {{ dom, reader: {script("read")}(spec, dom, document) }}; }})"""
 
 
 def _answers() -> str:

@@ -1,6 +1,6 @@
 // What the scripts that read a page share: accessors the page can not bend, the text of a region, where links lead.
 // It knows no engine: `spec.links` says how links lead out (castlenb/engines/base.py). It only reads.
-(function (spec) {
+(function (spec, document) {
   const { links } = spec;
 
   // A <form> answers `form.parentNode` with a field of that name, a document `document.title` with an image of that
@@ -58,7 +58,8 @@
   );
   const SILENT = new Set("script style noscript template svg select textarea".split(" "));
   const collapse = (text) => text.replace(/\s+/g, " ").trim();
-  const says = (text) => /[\p{L}\p{N}]/u.test(text);
+  // Most text says so in ASCII; the other class is a hundred times the size, and compiled for every page anew.
+  const says = (text) => /[A-Za-z0-9]/.test(text) || /[\p{L}\p{N}]/u.test(text);
   const hidden = (element) =>
     attribute(element, "hidden") !== null || /(?:^|;)\s*display\s*:\s*none/i.test(attribute(element, "style") || "");
 

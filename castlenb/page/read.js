@@ -7,7 +7,7 @@
 //   whole(row)       whether the page goes on behind a row of `results`: until then the parser may be inside it
 //   read(rows?)      the rows (those, where they have just been read), the state of the page, and what a careful reader
 //                    would want to know
-(function (spec, dom) {
+(function (spec, dom, document) {
   const { parts, refusals } = spec;
   const { parentOf, nextOf, kindOf, textOf, nameOf, contains, closest, attribute, first } = dom;
   const { is, all, collapse, says, lines, textIn, parse, isOwn, follow, split } = dom;
@@ -236,7 +236,7 @@
   function holds(rule, areas) {
     if (rule.unless_area && areas.length) return false;
     if (rule.address) return new RegExp(rule.address).test(location.host + location.pathname);
-    if (rule.css.length) return all(rule.css).length > 0;
+    if (rule.css.length) return dom.find(document, rule.css.join(", ")) !== null;
     return all(["noscript"]).some((node) =>
       (textOf(node) + (attribute(node, "data-inert-src") || "")).includes(rule.noscript));
   }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -43,7 +44,7 @@ class Row:
     unit: str
     value: float | None
     n: int
-    limit: Limit
+    limit: Limit | None
     peer: str | None = None
     peer_value: float | None = None
     ratio: float | None = None
@@ -52,9 +53,9 @@ class Row:
 
     @property
     def missed(self) -> bool:
-        """Whether the limit is broken. A row that could not be measured breaks none."""
-        measured = getattr(self, self.limit.on)
-        return measured is not None and bool(measured > self.limit.at_most)
+        """Whether the limit is broken. A row that could not be measured, or is told for comparison, breaks none."""
+        measured = None if self.limit is None else getattr(self, self.limit.on)
+        return self.limit is not None and measured is not None and bool(measured > self.limit.at_most)
 
 
 Measure = Callable[[], Sequence[Row]]
@@ -69,8 +70,10 @@ def measure(function: Measure) -> Measure:
     return function
 
 
-def beside(name: str, unit: str, ours: Sequence[float], theirs: Sequence[float], *, peer: str, at_most: float) -> Row:
-    """A row from pairs that were taken side by side, with a limit on the upper bound of the paired ratio."""
+def beside(
+    name: str, unit: str, ours: Sequence[float], theirs: Sequence[float], *, peer: str, at_most: float | None
+) -> Row:
+    """A row from pairs that were taken side by side, with a limit, if any, on the upper bound of the paired ratio."""
     pairs = np.asarray(ours) / np.asarray(theirs)
     resampled = np.random.default_rng(0).choice(pairs, size=(RESAMPLES, len(pairs)))
     return Row(
@@ -78,7 +81,7 @@ def beside(name: str, unit: str, ours: Sequence[float], theirs: Sequence[float],
         unit=unit,
         value=float(np.median(ours)),
         n=len(pairs),
-        limit=Limit("ratio_high", at_most),
+        limit=None if at_most is None else Limit("ratio_high", at_most),
         peer=peer,
         peer_value=float(np.median(theirs)),
         ratio=float(np.median(pairs)),
@@ -87,13 +90,22 @@ def beside(name: str, unit: str, ours: Sequence[float], theirs: Sequence[float],
 
 
 async def in_pairs(
-    ours: Callable[[], Awaitable[T]], theirs: Callable[[], Awaitable[T]], *, pairs: int = PAIRS, seed: int = 0
+    ours: Callable[[], Awaitable[T]],
+    theirs: Callable[[], Awaitable[T]],
+    *,
+    pairs: int = PAIRS,
+    seed: int = 0,
+    rest_s: float = 0.0,
 ) -> tuple[list[T], list[T]]:
-    """Takes both in turn, the order within each pair drawn by lot, so that whatever drifts or disturbs meets both."""
+    """Takes both in turn, the order within each pair drawn by lot, so that whatever drifts or disturbs meets both.
+
+    ``rest_s`` is slept before each, where one leaves work behind that would weigh on the next.
+    """
     order = random.Random(seed)
     taken: tuple[list[T], list[T]] = ([], [])
     for number in range(-WARM_UP, pairs):
         for which in order.sample((0, 1), 2):
+            await asyncio.sleep(rest_s)
             figure = await (ours, theirs)[which]()
             if number >= 0:
                 taken[which].append(figure)

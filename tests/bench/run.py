@@ -35,6 +35,7 @@ def main(names: list[str]) -> int:
     _write(rows, keep=bool(names))
     missed = [row for row in rows if row.missed]
     for row in missed:
+        assert row.limit is not None
         measured = getattr(row, row.limit.on)
         print(
             f"bench: {row.name} missed its limit: {row.limit.on} {measured:.3g} > {row.limit.at_most:g}",
@@ -44,11 +45,12 @@ def main(names: list[str]) -> int:
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    limit = f"{'ratio ' if row.limit.on == 'ratio_high' else ''}≤ {row.limit.at_most:g}"
-    said = row.why or ("MISSED" if row.missed else "ok") + (f"  ({row.peer})" if row.peer else "")
+    limit = row.limit and f"{'ratio ' if row.limit.on == 'ratio_high' else ''}≤ {row.limit.at_most:g}"
+    verdict = "MISSED" if row.missed else "ok" if row.limit else ""
+    said = row.why or f"{verdict:<6}" + (f"  ({row.peer})" if row.peer else "")
     figures = (row.value, row.peer_value, row.ratio, row.ratio_high)
     value, peer_value, ratio, ratio_high = ("" if figure is None else f"{figure:.3g}" for figure in figures)
-    return row.name, row.unit, value, peer_value, ratio, ratio_high, limit, str(row.n), said
+    return row.name, row.unit, value, peer_value, ratio, ratio_high, limit or "", str(row.n), said
 
 
 def _print_line(cells: tuple[str, ...]) -> None:

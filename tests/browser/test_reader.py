@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import castlenb as cn
+from castlenb import bridge
 from castlenb import page as scripts
 from castlenb.engines import ENGINES
 
@@ -401,6 +402,42 @@ class TestStates:
                 )
                 found = opened.evaluate(early)
                 assert (found["page_state"], found["conclusive"]) == (kind, False)
+
+
+@pytest.mark.parametrize("name", list(ENGINES))
+def test_the_specimen_of_each_engine_lists_two_results(one_lab: cn.Lab, name: str) -> None:
+    """What the reader rehearses on has to take it the whole way."""
+    with cn.replay(ENGINES[name].specimen, engine=name, browser=one_lab.browser) as opened:
+        found = opened.read()
+    assert titles(found) == ["One", "Two"]
+    assert urls(found) == ["https://a.example/", "https://b.example/"]
+    assert all(record["snippet"] for record in found.records)
+
+
+def test_rehearsing_leaves_the_blank_page_as_it_was(one_lab: cn.Lab) -> None:
+    script = scripts.script_with_reader(ENGINES["google"].spec(), "globalThis.castlenb = reader;")
+    rehearsed = script.replace(
+        ".reader.read())", ".reader.read().results.length === 2 && (globalThis.rehearsed = true))"
+    )
+    assert rehearsed != script
+    blank, ran = bridge.run(_on_a_blank_page(one_lab.browser, rehearsed))
+    assert blank == "<html><head></head><body></body></html>"
+    assert ran
+
+
+async def _on_a_blank_page(browser: cn.Browser, script: str) -> tuple[str, bool]:
+    wish = {"source": script, "worldName": scripts.WORLD, "runImmediately": True}
+    async with browser.slot():
+        await browser.open()
+        async with browser.tab(prepare=[("Page.addScriptToEvaluateOnNewDocument", wish)]) as tab:
+            world = await tab.world(scripts.WORLD)
+            said = await tab.session.evaluate(
+                "new Promise((resolve) => setTimeout(() => "
+                "resolve([document.documentElement.outerHTML, globalThis.rehearsed === true]), 50))",
+                context_id=world,
+                await_promise=True,
+            )
+    return said[0], said[1]
 
 
 @pytest.mark.parametrize("name", list(ENGINES))
