@@ -42,7 +42,10 @@ class AIAnswer:
             stands after), ``id`` (the mark's own), ``publisher`` and ``extra`` (as in "Publisher +2"), ``citations``
             (numbers ``n``, empty where the mark does not tell).
         markers: signs that it is whole, by name, and whether each was there when it was read.
-        timings: milliseconds on the page clock, by name; empty where it was not watched.
+        timings: milliseconds on the page clock; empty where it was not watched. ``ai_shell_ms``: its container was
+            seen, holding something else or nothing; ``ai_loading_ms``: it said that it was being written;
+            ``ai_appear_ms``: its first prose; ``ai_declined_ms``: the page said that there is none; ``ai_settle_ms``:
+            the last change of its words, where it had settled by the end. ``None`` where it was not seen.
         warnings: what a careful reader would want to know.
     """
 

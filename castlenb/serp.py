@@ -25,7 +25,7 @@ from .errors import (
     UnparseableError,
 )
 from .links import locations
-from .visit import VISIBILITIES, Errand, Rule, Visit, open_visitor
+from .visit import VISIBILITIES, AnswerRule, Errand, Rule, Visit, open_visitor
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,11 +48,12 @@ class SearchPage:
         page_state: ``results``, ``no_results``, ``unparseable``, ``challenge``, ``suspected_block``. A search that
             returns has ``results``; the other states are raised, and carry the page as ``error.page``.
         challenge_kind: of a ``challenge``: ``sorry``, ``consent``, ``captcha``, ``anomaly``, ``enablejs``.
-        answer: the engine's AI answer, of saved pages; ``None`` where it was not looked for.
+        answer: the engine's AI answer; ``None`` where it was not asked for. Never one of the results.
         records: the results as plain dicts with the keys :data:`COLUMNS`.
         timings: milliseconds. On the page clock, from the start of the first page's navigation: ``parse_ready_ms``
             (first instant at which a result could be read), ``results_complete_ms``, ``response_end_ms``,
-            ``parsed_ms``, ``loaded_ms``. On the client clock: ``queued_ms`` (waiting for one of the browser's slots)
+            ``parsed_ms``, ``loaded_ms``, and where an AI answer was asked for its own (see :class:`AIAnswer`). On the
+            client clock: ``queued_ms`` (waiting for one of the browser's slots)
             and ``call_total_ms`` (the whole call). ``None`` where it was not observed; empty for a saved page.
         warnings: what a careful reader would want to know.
         documents: documents that the first page's address led through (2 or more: a redirect by script, a reload).
@@ -170,6 +171,9 @@ class Asked:
     gl: str | None = None
     visibility: str = "emulated"
     deadline_s: float = 20.0
+    ai_answer: bool = False
+    budget_s: float = 6.0
+    early_stop: bool = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.query, str) or not self.query.strip():
@@ -182,11 +186,24 @@ class Asked:
             raise ValueError(f"visibility has to be one of {', '.join(VISIBILITIES)}, not {self.visibility!r}")
         if not self.deadline_s > 0:
             raise ValueError(f"deadline_s has to be more than 0 seconds, not {self.deadline_s!r}")
+        if not 0 <= self.budget_s <= self.deadline_s:
+            raise ValueError(
+                f"budget_s has to be from 0 seconds to deadline_s ({self.deadline_s:g}), not {self.budget_s!r}"
+            )
         self.url(0)  # an engine that can not do what is asked says so here
 
     def url(self, start: int) -> str:
         """The address of the page of results that begins after ``start`` of them."""
-        return self.engine.search_url(self.query, start=start, recency=self.recency, hl=self.hl, gl=self.gl)
+        return self.engine.search_url(
+            self.query, start=start, recency=self.recency, hl=self.hl, gl=self.gl, ai_answer=self.ai_answer
+        )
+
+    def rule(self, start: int) -> Rule:
+        """When that page has been waited for long enough. Only the first is one that an answer stands on."""
+        wanted = min(self.engine.page_size, self.num_results - start)
+        if not self.ai_answer or start:
+            return Rule(results=wanted)
+        return Rule(results=wanted, answer=AnswerRule(budget_s=self.budget_s, early_stop=self.early_stop))
 
 
 async def search(
@@ -197,6 +214,9 @@ async def search(
     recency: str | None = None,
     hl: str = "en",
     gl: str | None = None,
+    ai_answer: bool = False,
+    budget_s: float = 6.0,
+    early_stop: bool = True,
     visibility: str = "emulated",
     deadline_s: float = 20.0,
     browser: BrowserLike = None,
@@ -213,6 +233,11 @@ async def search(
         recency: ``"day"``, ``"week"``, ``"month"`` or ``"year"``; ``None`` for any time.
         hl: language of the page, as the engine spells it.
         gl: country of the results, as the engine spells it; ``None`` leaves it to the engine.
+        ai_answer: wait for the engine's AI answer as well. Google is then asked for its classic layout, the one that
+            can hold an answer, which puts its furniture back among the results.
+        budget_s: seconds to wait for the answer once the results are complete. One that is still growing then is
+            returned as it is, its state ``growing``, and a warning says that it is cut.
+        early_stop: stop waiting when the page says that there will be no answer.
         visibility: ``"emulated"`` keeps the page's timers running by focus emulation; ``"hidden"`` does not.
         deadline_s: seconds for connecting, opening and reading together; waiting in line lies outside.
         browser: a Browser, or what names a Chrome (see :func:`castlenb.connect`); ``None`` for the configured one.
@@ -231,7 +256,19 @@ async def search(
         TabClosed, TabCrashed, ConnectionLost: it went away meanwhile.
         ValueError: an argument is out of its range.
     """
-    asked = Asked(query, engine_named(engine), num_results, recency, hl, gl, visibility, deadline_s)
+    asked = Asked(
+        query,
+        engine_named(engine),
+        num_results,
+        recency,
+        hl,
+        gl,
+        visibility,
+        deadline_s,
+        ai_answer=ai_answer,
+        budget_s=budget_s,
+        early_stop=early_stop,
+    )
     house = browser_for(browser)
     called = time.perf_counter()
     async with house.slot() as queued_ms:
@@ -242,11 +279,12 @@ async def searched(asked: Asked, house: Browser, *, queued_ms: float, called: fl
     """One search in a slot that the caller holds; ``called`` is when the caller was (``time.perf_counter``)."""
     visits: list[Visit] = []
     errand = Errand(asked.engine, asked.query, house)
-    async with open_visitor(errand, visibility=asked.visibility, deadline_s=asked.deadline_s) as visitor:
+    async with open_visitor(
+        errand, visibility=asked.visibility, deadline_s=asked.deadline_s, answers=asked.ai_answer
+    ) as visitor:
         try:
             while (start := len(visits) * asked.engine.page_size) < asked.num_results:
-                wanted = min(asked.engine.page_size, asked.num_results - start)
-                visits.append(await visitor.go(asked.url(start), Rule(results=wanted)))
+                visits.append(await visitor.go(asked.url(start), asked.rule(start)))
                 if visits[-1].reading["page_state"] != "results":
                     break
         except SearchTimeout as late:
@@ -271,13 +309,16 @@ def page_from(
     warnings = [warning for visit in visits for warning in visit.reading["warnings"]]
     if (last := visits[-1]) is not first and (state := last.reading["page_state"]) not in ("results", "no_results"):
         warnings.append(f"page {len(visits)} of the results could not be read ({state})")
+    answer = _answer(first, engine) if first.answer else None
+    if answer and answer.state == "growing":
+        warnings.append("the AI answer was still growing when its budget was spent: it is cut")
     return SearchPage(
         engine=engine.name,
         query=query,
         url=first.reading["url"],
         page_state=first.reading["page_state"],
         challenge_kind=first.reading["challenge_kind"],
-        answer=answer_from(first.answer, engine.name) if first.answer else None,
+        answer=answer,
         records=tuple(_ranked([visit.reading["results"] for visit in visits], num_results)),
         timings=first.timings(),
         warnings=tuple(dict.fromkeys(warnings)),
@@ -288,6 +329,17 @@ def page_from(
         browser=browser.address,
         house=browser,
     )
+
+
+def _answer(visit: Visit, engine: Engine) -> AIAnswer:
+    """What the visit saw of the answer. Its state is what watching showed, and that of its last look where there is no
+    prose; a page that was not waited on is taken as it stands."""
+    said, watched = visit.answer or {}, visit.timeline.get("answer")
+    if watched is None or not visit.answer_waited_for:
+        return answer_from(said, engine.name)
+    state = ("settled" if visit.settled_by else "growing") if said["text"] else said["state"]
+    times = {name: ms for name, ms in visit.timings().items() if name.startswith("ai_")}
+    return answer_from(said, engine.name, state=state, settled_by=visit.settled_by, timings=times)
 
 
 def raise_for_state(page: SearchPage) -> None:

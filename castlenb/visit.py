@@ -8,9 +8,10 @@ search, a study and a check is the rule that ends the wait.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -20,10 +21,13 @@ from . import page
 from .browser import Browser
 from .cdp.tab import Tab
 from .engines import Engine
-from .errors import CallTimeout, NavigationFailed, ProtocolError, SearchTimeout
+from .errors import CallTimeout, CastleError, NavigationFailed, ProtocolError, SearchTimeout
 
 VISIBILITIES = ("emulated", "hidden")
 """``emulated``: focus emulation, so that the page's timers run; ``hidden``: a plain background tab (timers at 1 Hz)."""
+
+_TICK_S = 0.1
+"""How often a hidden tab is asked to look at its own clock."""
 
 _AFTER_DEADLINE_S = 0.5
 """What reading the half of a page that came in time may cost once the deadline has passed."""
@@ -35,6 +39,23 @@ Prepare = Callable[[Tab], Awaitable[None]]
 
 
 @dataclass(frozen=True)
+class AnswerRule:
+    """When the wait for an AI answer ends, once the results are complete.
+
+    Attributes:
+        budget_s: seconds it may take, from the results' completion on.
+        quiet_ms: how long its words have to stand unchanged, on a page that does not show that it is still writing, to
+            be taken for all of them where no marker says so. Answers were seen to pause for longer than one second
+            (steipete/oracle#72).
+        early_stop: end when the page says that there is none.
+    """
+
+    budget_s: float = 6.0
+    quiet_ms: int = 2000
+    early_stop: bool = True
+
+
+@dataclass(frozen=True)
 class Rule:
     """When a wait ends.
 
@@ -43,11 +64,24 @@ class Rule:
         quiet_ms: how long a parsed page without results, and without a word about why, has to be quiet before it is
             taken for what it is. The field notes' tool looked twice more, 700 ms apart.
         empty_ms: the same as a limit, for such a page that never is quiet.
+        answer: whether to wait for the page's AI answer as well, and for how long.
     """
 
     results: int = 10
     quiet_ms: int = 1400
     empty_ms: int = 5000
+    answer: AnswerRule | None = None
+
+    def as_json(self) -> str:
+        """As ``page/watch.js`` takes it."""
+        answer = self.answer and {
+            "budget_ms": self.answer.budget_s * 1000,
+            "quiet_ms": self.answer.quiet_ms,
+            "early_stop": self.answer.early_stop,
+        }
+        return json.dumps(
+            {"results": self.results, "quiet_ms": self.quiet_ms, "empty_ms": self.empty_ms, "answer": answer}
+        )
 
 
 @dataclass(frozen=True)
@@ -68,7 +102,9 @@ class Visit:
         reading: what ``page/read.js`` returned: state, results, warnings, final address.
         answer: what ``page/answer.js`` returned; ``None`` where nobody asked.
         timeline: what ``page/watch.js`` recorded; milliseconds on the page clock.
-        reason: what ended the wait: ``results``, ``parsed``, ``refused``, ``quiet``, ``deadline``.
+        reason: what ended the wait: ``results``, ``parsed``, ``refused``, ``still`` (an empty page that nothing
+            explains), ``deadline``; where an answer was waited for, ``marker`` or ``quiet`` (it settled), ``declined``,
+            ``budget``.
         documents: documents the address led through; a redirect by script makes a new one.
         offset_ms: origin of the last document after that of the first; times of the timeline count from the last.
         started_at: when the tab was sent off (client clock, UTC).
@@ -96,6 +132,10 @@ class Visit:
         ``parse_ready_ms``: the first instant at which a result could be read; ``results_complete_ms``: at which as many
         as asked for were there to their last word, or the document had been parsed; ``parsed_ms``, ``loaded_ms``,
         ``response_end_ms``: the document's own, missing where they came after the results had been taken.
+
+        Where the AI answer was watched: ``ai_shell_ms``: its container was seen, holding something else or nothing;
+        ``ai_loading_ms``: it said that it was being written; ``ai_appear_ms``: its first prose; ``ai_declined_ms``: the
+        page said that there is none; ``ai_settle_ms``: the last change of its words, where it had settled by the end.
         """
         counts: list[list[float]] = self.timeline["counts"]
         times = {
@@ -104,8 +144,33 @@ class Visit:
             "response_end_ms": self.timeline.get("response_end_ms"),
             "parsed_ms": self.timeline.get("parsed_ms"),
             "loaded_ms": self.timeline.get("loaded_ms"),
+            **self._answer_times(),
         }
         return {name: None if t is None else round(t + self.offset_ms, 1) for name, t in times.items()}
+
+    @property
+    def settled_by(self) -> str | None:
+        """What told that the answer was whole: ``marker``, ``quiet``, or nothing did."""
+        return self.reason if self.reason in ("marker", "quiet") else None
+
+    @property
+    def answer_waited_for(self) -> bool:
+        """Whether the wait was for an answer too, and came to one end or another."""
+        return self.reason in ("marker", "quiet", "declined", "budget")
+
+    def _answer_times(self) -> dict[str, float | None]:
+        watched = self.timeline.get("answer")
+        if watched is None:
+            return {}
+        first = watched["first"]
+        empty = [first[state] for state in ("shell", "loading", "declined") if state in first]
+        return {
+            "ai_shell_ms": min(empty, default=None),
+            "ai_loading_ms": first.get("loading"),
+            "ai_appear_ms": min((first[state] for state in ("growing", "settled") if state in first), default=None),
+            "ai_declined_ms": first.get("declined"),
+            "ai_settle_ms": watched["words_ms"] if self.settled_by else None,
+        }
 
 
 @dataclass
@@ -155,6 +220,8 @@ class Visitor:
             if self._deadline.left() > 0:
                 raise
             cut = await watch.cut_short() if self._deadline.phase == "watch" else None
+            if cut is not None and cut.reason == "budget":  # of the answer: the results are in hand
+                return cut
             raise timed_out(self._errand, self._deadline, url, cut) from late
 
 
@@ -175,10 +242,13 @@ class _Watch:
 
     async def until_done(self, deadline: Deadline) -> Visit:
         deadline.phase = "navigate"
-        rule = json.dumps(
-            {"results": self._rule.results, "quiet_ms": self._rule.quiet_ms, "empty_ms": self._rule.empty_ms}
-        )
-        wait = f"typeof castlenb === 'object' ? castlenb.watcher.wait({rule}) : location.href"
+        if self._visibility == "hidden":
+            async with _alongside(self._ticks(deadline)):
+                return await self._until_done(deadline)
+        return await self._until_done(deadline)
+
+    async def _until_done(self, deadline: Deadline) -> Visit:
+        wait = f"typeof castlenb === 'object' ? castlenb.watcher.wait({self._rule.as_json()}) : location.href"
         said = await self._set_off(wait, deadline)
         while True:
             if said is None:
@@ -235,6 +305,15 @@ class _Watch:
                 task.cancel()
             await asyncio.gather(*ahead, return_exceptions=True)
 
+    async def _ticks(self, deadline: Deadline) -> None:
+        """A hidden tab's timers tick once a second, so its quiet windows are kept from here."""
+        while True:
+            await asyncio.sleep(_TICK_S)
+            if deadline.phase == "watch":
+                with contextlib.suppress(CastleError):  # what it means is for the wait itself to say
+                    world = await self._tab.world(page.WORLD)
+                    await self._tab.session.evaluate("globalThis.castlenb?.watcher.tick()", context_id=world)
+
     def _replaced(self, gone: ProtocolError) -> None:
         """The document went away under the wait: a redirect by script, a reload. The new one has a watcher too."""
         if gone.code != _CONTEXT_GONE:
@@ -288,6 +367,16 @@ class _Watch:
             started_at=self._started_at,
             visibility=self._visibility,
         )
+
+
+@asynccontextmanager
+async def _alongside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    task = asyncio.create_task(work)
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 @asynccontextmanager

@@ -58,9 +58,12 @@ def inert_expression(html: str) -> str:
 
 @cache
 def _init_script(spec: str, with_answers: bool) -> str:
-    answers = f"(() => {{ {_answers()} }})()" if with_answers else "null"
+    answers, growth = "null", "null"
+    if with_answers:
+        answers, growth = f"(() => {{ {_answers()} }})()", f"{script('growth')}(answers)"
     body = f"""const answers = {answers};
-const watcher = {script("watch")}(spec, reader, answers);
+const growth = {growth};
+const watcher = {script("watch")}(spec, reader, answers, growth);
 globalThis.castlenb = {{ reader, answers, watcher }};"""
     return _with_reader(spec, body)
 

@@ -4,6 +4,7 @@
 //
 //   probe(records?)  what there is, cheap enough for every change of the page: {state, chars, signature, markers, wrapper}.
 //                    `records` are the MutationRecords since the last call; without them everything is looked at again.
+//   busy()           whether what `probe` found last shows that it is still being written
 //   answer()         the same with text, citations and what a careful reader would want to know
 (function (spec, dom, prose, sources) {
   const plan = spec.answer;
@@ -13,7 +14,7 @@
   if (!plan) {
     const none = { state: "unsupported", chars: 0, signature: 0, markers: {}, wrapper: {} };
     const empty = { settled_by: null, label: null, header: null, text: null, language: null, placement: null, body: null };
-    return { probe: () => none, answer: () => ({ ...none, ...empty, citations: [], claims: [], warnings: [] }) };
+    return { probe: () => none, busy: () => false, answer: () => ({ ...none, ...empty, citations: [], claims: [], warnings: [] }) };
   }
 
   const RECHECK_MS = 200;
@@ -281,5 +282,7 @@
     return warnings;
   }
 
-  return { probe, answer };
+  const busy = () => at !== null && isLoading(at.wrapper);
+
+  return { probe, busy, answer };
 })

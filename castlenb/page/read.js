@@ -3,6 +3,7 @@
 // It only reads. Nothing on the page is written, focused, scrolled or clicked.
 //
 //   candidates()     how many headings could be rows: one query, tells whether `results` is worth another call
+//   mayHold(node)    whether a node that has come is such a heading or holds one
 //   results(limit?)  the rows, in page order
 //   whole(row)       whether the page goes on behind a row of `results`: until then the parser may be inside it
 //   read(rows?)      the rows (those, where they have just been read), the state of the page, and what a careful reader
@@ -213,7 +214,11 @@
     return [...found.values()];
   }
 
-  const candidates = () => all(ROW ? parts.row : parts.heading).length;
+  const CANDIDATES = ROW ? parts.row : parts.heading;
+  const CANDIDATE = CANDIDATES.join(", ");
+  const candidates = () => all(CANDIDATES).length;
+  const mayHold = (node) =>
+    kindOf(node) === Node.ELEMENT_NODE && (is(node, CANDIDATE) || first(node, CANDIDATE) !== null);
   const results = (limit = Infinity) => rows(parts.heading, limit);
 
   function whole(row) {
@@ -284,5 +289,5 @@
     };
   }
 
-  return { candidates, results, whole, read };
+  return { candidates, mayHold, results, whole, read };
 })

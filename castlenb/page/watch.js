@@ -4,8 +4,12 @@
 // its own callback: it is exact to a millisecond in a background tab, where timers tick once a second (measured on
 // Chromium 156). The interval is a heartbeat and a safety net; its own gaps show throttling. Times are performance.now(),
 // milliseconds since this document's navigation started. The page is only ever looked at.
-(function (spec, reader, answers) {
+//
+// `answers` and `growth` are null where nobody asked for the page's AI answer.
+(function (spec, reader, answers, growth) {
   const HEARTBEAT_MS = 250;
+  const SOONEST_MS = 20; // before looking again at a page that has not changed
+  const FEW = 50; // elements that are looked at one by one; the browser finds headings among more of them faster
   const now = () => performance.now();
   const since = (key) => performance.getEntriesByType("navigation")[0]?.[key] || null;
 
@@ -20,30 +24,45 @@
   let parsedAt = null;
   let lastBeat = now();
   let waiting = null;
+  let taken = null; // {reason, reading, at}: the results, once they are complete and only the answer is waited for
+  let alarm = null;
   let broken = null;
 
   const parsed = () => document.readyState === "complete" || since("domContentLoadedEventEnd") !== null;
 
-  function count() {
+  // Whether what has come could hold a row. Without records all may have.
+  function mayHoldRows(records) {
+    let seen = 0;
+    for (const { addedNodes } of records || []) {
+      for (const node of addedNodes) if (++seen > FEW || reader.mayHold(node)) return true;
+    }
+    return !records;
+  }
+
+  function count(t, records) {
     const before = rows.length;
+    if (whole === before && !mayHoldRows(records)) return;
     const seen = reader.candidates();
     if (seen !== candidates) {
       candidates = seen;
       rows = reader.results();
-      readAt = now();
-    } else if (whole === rows.length) return;
+      readAt = t;
+    } else if (whole === before) return;
     const left = rows.length && !reader.whole(rows[rows.length - 1]) ? rows.length - 1 : rows.length;
     if (rows.length === before && left === whole) return;
     whole = left;
-    counts.push([now(), rows.length, whole]);
+    counts.push([t, rows.length, whole]);
+    if (rows.length) growth?.note("parse_ready", t);
   }
 
   // What fails here fails the wait: an error in a listener would only be logged, and waited on until the deadline.
-  function look() {
+  function look(t, records) {
     try {
-      count();
-      if (parsedAt === null && parsed()) parsedAt = now();
-      if (waiting) decide();
+      growth?.see(t, records);
+      if (!taken) count(t, records);
+      if (parsedAt === null && parsed()) parsedAt = t;
+      if (waiting) decide(t);
+      if (waiting) arm();
     } catch (error) {
       broken = error;
     }
@@ -54,58 +73,92 @@
   }
 
   // The rule: as many results as asked for, or a parsed document with at least one; a page without any is given up at
-  // once when it says why, else when it has been quiet for a while.
-  function decide() {
+  // once when it says why, else when it has been quiet for a while. Then, where it was asked for, the answer.
+  function decide(t) {
     const { rule } = waiting;
+    if (taken) return decideAnswer(t);
     // Half of the last row would lack the end of its snippet.
     if (whole < rule.results && parsedAt === null) return undefined;
     const reading = reader.read(readAt >= lastChange ? rows : null);
-    if (whole >= rule.results) return finish("results", reading);
-    if (reading.page_state === "results") return finish("parsed", reading);
+    if (whole >= rule.results) return take("results", reading, t);
+    if (reading.page_state === "results") return take("parsed", reading, t);
     if (reading.conclusive) return finish("refused", reading);
-    const quietSince = Math.max(lastChange, parsedAt);
-    const gone = now();
-    if (gone - quietSince >= rule.quiet_ms || gone - parsedAt >= rule.empty_ms) return finish("quiet", reading);
-    return undefined;
+    return t >= quietAt(rule) ? finish("still", reading) : undefined;
+  }
+
+  const quietAt = (rule) => Math.min(Math.max(lastChange, parsedAt) + rule.quiet_ms, parsedAt + rule.empty_ms);
+
+  function take(reason, reading, t) {
+    const all = counts.find(([, , left]) => left >= waiting.rule.results);
+    completeAt = all ? all[0] : parsedAt;
+    if (!growth || !waiting.rule.answer) return finish(reason, reading);
+    growth.note("results_complete", completeAt);
+    taken = { reason, reading };
+    return decideAnswer(t);
+  }
+
+  function decideAnswer(t) {
+    const verdict = growth.verdict(waiting.rule.answer, completeAt, t);
+    if (verdict === null) return undefined;
+    if (verdict === "unsupported") return finish(taken.reason, taken.reading);
+    return finish(verdict, last());
+  }
+
+  // The results as they are now; as they were, where the page has lost some meanwhile.
+  function last() {
+    const reading = reader.read();
+    return reading.results.length < taken.reading.results.length ? taken.reading : reading;
   }
 
   function finish(reason, reading) {
     const { resolve } = waiting;
-    const all = counts.find(([, , left]) => left >= waiting.rule.results);
-    if (reading.results.length) completeAt = all ? all[0] : parsedAt;
     waiting = null;
     stop();
     resolve(said(reason, reading));
   }
 
-  function onMutation() {
-    lastChange = now();
-    look();
+  // When the rule can come true though nothing changes. In a hidden tab timers tick once a second: there the host asks
+  // (`tick`).
+  function arm() {
+    clearTimeout(alarm);
+    const { rule } = waiting;
+    if (!taken && parsedAt === null) return;
+    const due = taken ? growth.due(rule.answer, completeAt) : quietAt(rule);
+    alarm = setTimeout(() => look(now()), Math.max(due - now(), SOONEST_MS));
   }
+
+  function onMutation(records) {
+    lastChange = now();
+    look(lastChange, records);
+  }
+
+  const onEvent = () => look(now());
 
   function onBeat() {
     const t = now();
     heartbeat.beats += 1;
     heartbeat.max_gap_ms = Math.max(heartbeat.max_gap_ms, t - lastBeat);
     lastBeat = t;
-    look();
+    look(t);
   }
 
   const observer = new MutationObserver(onMutation);
-  observer.observe(document, { subtree: true, childList: true, characterData: true });
+  // An attribute can reveal an answer, or say that it is whole; results come with their elements.
+  observer.observe(document, { subtree: true, childList: true, characterData: true, attributes: growth !== null });
   const beat = setInterval(onBeat, HEARTBEAT_MS);
   const listening = [
-    ["readystatechange", look],
-    ["DOMContentLoaded", look],
+    ["readystatechange", onEvent],
+    ["DOMContentLoaded", onEvent],
   ];
   for (const [event, listener] of listening) document.addEventListener(event, listener, { capture: true });
-  window.addEventListener("load", look, { capture: true });
+  window.addEventListener("load", onEvent, { capture: true });
 
   function stop() {
     observer.disconnect();
     clearInterval(beat);
+    clearTimeout(alarm);
     for (const [event, listener] of listening) document.removeEventListener(event, listener, { capture: true });
-    window.removeEventListener("load", look, { capture: true });
+    window.removeEventListener("load", onEvent, { capture: true });
   }
 
   // From the browser's own record: a listener for visibilitychange would make Chrome ask the page before closing it.
@@ -125,21 +178,27 @@
       counts,
       visibility: visibility(),
       heartbeat,
+      answer: growth && growth.timeline(),
     };
   }
 
   return {
-    // A promise of the JSON text {reason, reading, answer, timeline}. rule: {results, quiet_ms, empty_ms}.
+    // A promise of the JSON text {reason, reading, answer, timeline}. rule: {results, quiet_ms, empty_ms, answer}, the
+    // last null or {budget_ms, quiet_ms, early_stop}.
     wait(rule) {
       return new Promise((resolve, reject) => {
         waiting = { rule, resolve, reject };
-        look();
+        look(now());
       });
+    },
+    // For a tab whose timers do not run.
+    tick() {
+      if (waiting) look(now());
     },
     // The same at this instant, whatever the rule would say: for a deadline that has passed.
     now() {
       stop();
-      return said("deadline", reader.read());
+      return taken ? said("budget", last()) : said("deadline", reader.read());
     },
   };
 })
