@@ -186,10 +186,8 @@ class Asked:
             raise ValueError(f"visibility has to be one of {', '.join(VISIBILITIES)}, not {self.visibility!r}")
         if not self.deadline_s > 0:
             raise ValueError(f"deadline_s has to be more than 0 seconds, not {self.deadline_s!r}")
-        if not 0 <= self.budget_s <= self.deadline_s:
-            raise ValueError(
-                f"budget_s has to be from 0 seconds to deadline_s ({self.deadline_s:g}), not {self.budget_s!r}"
-            )
+        if not self.budget_s >= 0:
+            raise ValueError(f"budget_s has to be 0 seconds or more, not {self.budget_s!r}")
         self.url(0)  # an engine that can not do what is asked says so here
 
     def url(self, start: int) -> str:
@@ -235,7 +233,7 @@ async def search(
         gl: country of the results, as the engine spells it; ``None`` leaves it to the engine.
         ai_answer: wait for the engine's AI answer as well. Google is then asked for its classic layout, the one that
             can hold an answer, which puts its furniture back among the results.
-        budget_s: seconds to wait for the answer once the results are complete. One that is still growing then is
+        budget_s: seconds to wait for the answer once the results are complete, within the deadline. One that is still growing then is
             returned as it is, its state ``growing``, and a warning says that it is cut.
         early_stop: stop waiting when the page says that there will be no answer.
         visibility: ``"emulated"`` keeps the page's timers running by focus emulation; ``"hidden"`` does not.
