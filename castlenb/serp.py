@@ -233,8 +233,8 @@ async def search(
         gl: country of the results, as the engine spells it; ``None`` leaves it to the engine.
         ai_answer: wait for the engine's AI answer as well. Google is then asked for its classic layout, the one that
             can hold an answer, which puts its furniture back among the results.
-        budget_s: seconds to wait for the answer once the results are complete, within the deadline. One that is still growing then is
-            returned as it is, its state ``growing``, and a warning says that it is cut.
+        budget_s: seconds to wait for the answer once the results are complete, within the deadline. One that is still
+            growing then is returned as it is, its state ``growing``, and a warning says that it is cut.
         early_stop: stop waiting when the page says that there will be no answer.
         visibility: ``"emulated"`` keeps the page's timers running by focus emulation; ``"hidden"`` does not.
         deadline_s: seconds for connecting, opening and reading together; waiting in line lies outside.
