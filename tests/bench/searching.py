@@ -12,8 +12,8 @@ from typing import Any
 from playwright.async_api import BrowserContext, async_playwright
 
 import castlenb
-from castlenb import page
-from castlenb.engines import engine
+from castlenb import aio, page
+from castlenb.engines import ENGINES, engine
 from castlenb.lab import Chromium, FakeWeb, Request, Scenario
 from castlenb.lab.google import Google
 from castlenb.lab.server import Reply
@@ -55,6 +55,33 @@ def searches() -> list[Row]:
     """
     limited = _on_a_page("search_{}", BARE, at_most=0.65, pairs=2 * PAIRS)
     return limited + _on_a_page("search_full_page_{}", None, at_most=None, pairs=PAIRS)
+
+
+@measure
+def comparisons() -> list[Row]:
+    """Four engines at the same time, beside the slowest of them alone, each as slow as the field notes saw it.
+
+    On pages that come at once it would be the processors' figure: four tabs need four times what one does.
+    """
+
+    async def compared() -> float:
+        began = perf_counter()
+        found = await aio.compare(QUERY, browser=browser)
+        assert len(found.pages) == len(ENGINES), found.errors
+        return (perf_counter() - began) * 1000
+
+    async def slowest() -> float:
+        took = []
+        for name in ENGINES:
+            await asyncio.sleep(REST_S)
+            began = perf_counter()
+            await aio.search(QUERY, engine=name, browser=browser)
+            took.append((perf_counter() - began) * 1000)
+        return max(took)
+
+    with FakeWeb("2026-08-04") as web, castlenb.connect(web.target) as browser:
+        four, one = asyncio.run(in_pairs(compared, slowest, pairs=PAIRS // 2, rest_s=REST_S))
+    return [beside("compare_total_ms", "ms", four, one, peer="slowest alone", at_most=1.5)]
 
 
 def _on_a_page(name: str, html: str | None, *, at_most: float | None, pairs: int) -> list[Row]:
