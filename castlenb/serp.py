@@ -186,18 +186,16 @@ class Asked:
             raise ValueError(f"deadline_s has to be more than 0 seconds, not {self.deadline_s!r}")
         self.url(0)  # an engine that can not do what is asked says so here
 
-    def url(self, page: int) -> str:
-        """The address of a page of results, counted from 0."""
-        start = page * self.engine.page_size
+    def url(self, start: int) -> str:
+        """The address of the page of results that begins after ``start`` of them."""
         return self.engine.search_url(self.query, start=start, recency=self.recency, hl=self.hl, gl=self.gl)
 
-    def wanted(self, page: int) -> int:
-        """How many results a page is to give, counted from 0; none, where it need not or can not be gone to."""
-        left = max(0, self.num_results - page * self.engine.page_size)
-        last = self.engine.max_pages
-        if last is None or page < last - 1:
-            return min(left, self.engine.page_size)
-        return left if page < last else 0  # of the last page everything will do: it can hold some more
+    def wanted(self, start: int) -> int:
+        """How many results that page is to give; none, where it need not or can not be gone to."""
+        left, size, most = self.num_results - start, self.engine.page_size, self.engine.max_pages
+        if most is None or start < (most - 1) * size:
+            return max(0, min(left, size))
+        return max(0, left) if start < most * size else 0  # of the last page all will do: it can hold some more
 
 
 async def search(
@@ -257,8 +255,8 @@ async def searched(asked: Asked, house: Browser, *, queued_ms: float, called: fl
     errand = Errand(asked.engine, asked.query, house)
     async with open_visitor(errand, visibility=asked.visibility, deadline_s=asked.deadline_s) as visitor:
         try:
-            while wanted := asked.wanted(len(visits)):
-                visits.append(await visitor.go(asked.url(len(visits)), Rule(results=wanted)))
+            while wanted := asked.wanted(start := len(visits) * asked.engine.page_size):
+                visits.append(await visitor.go(asked.url(start), Rule(results=wanted)))
                 if visits[-1].reading["page_state"] != "results":
                     break
         except SearchTimeout as late:

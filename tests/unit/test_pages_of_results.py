@@ -75,7 +75,7 @@ def test_rows_of_one_page_are_all_kept() -> None:
 
 def pages_of(engine: Engine, number: int) -> list[int]:
     asked = Asked("q", engine, num_results=number)
-    wanted = [asked.wanted(page) for page in range(5)]
+    wanted = [asked.wanted(page * engine.page_size) for page in range(5)]
     return wanted[: wanted.index(0)]
 
 
