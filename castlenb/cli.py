@@ -8,29 +8,32 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from . import Lab, bridge, captures, compare, connect, search
+from . import Lab, bridge, captures, compare, connect, display, search
 from .answer import AIAnswer
 from .captures import PathLike
-from .engines import ENGINES, RECENCIES
+from .engines import ENGINES, RECENCIES, EngineError
+from .engines import engine as engine_named
 from .errors import CastleError, EndpointError, TargetError
 from .serp import MAX_RESULTS, SearchPage
-from .several import Comparison
 from .target import resolve_target
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 OK, FAILED, BAD_USE, INTERRUPTED = 0, 1, 2, 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command; returns its exit code: 0 done, 1 failed, 2 bad use, 130 interrupted."""
+    """Runs one command; returns its exit code: 0 done, 1 failed (in part), 2 bad use, 130 interrupted."""
     args = _parser().parse_args(argv)
     command: Callable[[argparse.Namespace], int] = args.command
     try:
         return command(args)
     except (CastleError, ValueError) as failed:
         print(f"castlenb: {failed}", file=sys.stderr)
-        return BAD_USE if isinstance(failed, ValueError) and not isinstance(failed, CastleError) else FAILED
+        return BAD_USE if isinstance(failed, EngineError) or not isinstance(failed, CastleError) else FAILED
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
@@ -48,11 +51,22 @@ def _parser() -> argparse.ArgumentParser:
         return made
 
     one = add("search", _search, "Search, and print the results.")
-    one.add_argument("-e", "--engine", default="google", choices=list(ENGINES))
+    one.add_argument("-e", "--engine", default="google", choices=list(ENGINES), help="which engine (default google)")
     _add_search(one)
 
-    many = add("compare", _compare, "Search several engines at once, and print who lists what.")
-    many.add_argument("-e", "--engines", default=",".join(ENGINES), help="names with commas between (default: all)")
+    many = add(
+        "compare",
+        _compare,
+        "Search several engines at once, and print who lists what. Exits with 1 where one of them failed.",
+    )
+    many.add_argument(
+        "-e",
+        "--engines",
+        type=_engines,
+        default=list(ENGINES),
+        metavar="NAME,NAME",
+        help=f"which of {', '.join(ENGINES)}, with commas between (default: all)",
+    )
     _add_search(many)
 
     saved = add("read", _read, "Read saved results pages, with the reader that a live search uses.")
@@ -71,6 +85,16 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _engines(text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",")]
+    for name in names:
+        try:
+            engine_named(name)
+        except EngineError as unknown:
+            raise argparse.ArgumentTypeError(f"{unknown}; name them with commas between and no blanks") from None
+    return names
+
+
 def _add_search(parser: argparse.ArgumentParser) -> None:
     """The arguments that a search has on any engine."""
     parser.add_argument("query", nargs="+", help="as typed into a search box")
@@ -79,7 +103,7 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--recency", choices=RECENCIES, help="only what is as new as this")
     parser.add_argument("--hl", default="en", help="language of the page (default en)")
-    parser.add_argument("--gl", help="country of the results")
+    parser.add_argument("--gl", help="country of the results, two letters")
     parser.add_argument("--deadline", type=float, default=20.0, metavar="S", help="seconds (default 20)")
     parser.add_argument("--json", action="store_true", help="one JSON object")
     _add_target(parser)
@@ -96,25 +120,24 @@ def _search(args: argparse.Namespace) -> int:
 
 
 def _compare(args: argparse.Namespace) -> int:
-    found = compare(" ".join(args.query), engines=args.engines.split(","), **_search_options(args))
+    found = compare(" ".join(args.query), engines=args.engines, **_search_options(args))
     if args.json:
-        pages = [_as_json(page) for page in found.pages]
-        failures = json.loads(found.failures.to_json(orient="records"))
-        print(json.dumps({"query": found.query, "pages": pages, "failures": failures}, ensure_ascii=True))
+        said = {
+            "query": found.query,
+            "pages": [_as_json(page) for page in found.pages],
+            "agreement": _records(found.agreement),
+            "failures": _records(found.failures),
+        }
+        print(json.dumps(said, ensure_ascii=True))
     else:
-        print(_comparison_text(found))
+        print(found)
     return FAILED if found.errors else OK
 
 
-def _comparison_text(found: Comparison) -> str:
-    """Who lists what, how far they agree, and who failed and why."""
-    parts = []
-    if found.pages:
-        parts.append(found.targets.drop(columns="url").to_string(index=False, na_rep="-", max_colwidth=60))
-    if len(found.pages) > 1:
-        parts.append(found.agreement.to_string(index=False, na_rep="-", float_format="{:.2f}".format))
-    parts += [str(error) for error in found.errors.values()]
-    return "\n\n".join(parts)
+def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows of a frame, times as ISO 8601."""
+    rows: list[dict[str, Any]] = json.loads(table.to_json(orient="records", date_format="iso"))
+    return rows
 
 
 def _search_options(args: argparse.Namespace) -> dict[str, Any]:
@@ -211,23 +234,31 @@ def _doctor(args: argparse.Namespace) -> int:
 def _lab(args: argparse.Namespace) -> int:
     with Lab(args.scenario) as lab:
         print(f"The lab is open, playing {args.scenario!r}. Elsewhere:\n")
-        print(f"    BU_CDP_HTTP={lab.web.target} castlenb search pour over coffee\n")
+        print(f"    BU_CDP_HTTP={lab.web.target} castlenb search pour over coffee")
+        print(f"    BU_CDP_HTTP={lab.web.target} castlenb compare pour over coffee\n")
         print("Ctrl-C closes it.", flush=True)
         threading.Event().wait()
     return OK
 
 
 def _demo(args: argparse.Namespace) -> int:
+    query = "pour over coffee ratio"
+    print("A search and a comparison, through a real headless Chromium, on fake engines of the lab's.", flush=True)
     with Lab() as lab:
-        page = search("pour over coffee ratio", browser=lab.browser)
-        print("One search, through a real headless Chromium, on an engine of the lab's:\n")
-        print(page)
-        print("\nWhen things came, in milliseconds:\n")
-        for name, value in page.timings.items():
-            print(f"    {name:<22}{'-' if value is None else f'{value:.1f}':>8}")
-        print("\nThe same as a DataFrame:\n")
-        print(page.results[["rank", "title", "site", "link_form"]].to_string(index=False, max_colwidth=60))
+        page = search(query, browser=lab.browser)
+        print(f"\n>>> page = castlenb.search({query!r})")
+        print(f">>> page.results   # {len(_DEMO_COLUMNS)} of its {len(page.results.columns)} columns\n")
+        print(display.table_text(_DEMO_COLUMNS, [[row[name] for name in _DEMO_COLUMNS] for row in page.records]))
+        print("\n>>> page.timings   # milliseconds\n")
+        for name, ms in page.timings.items():
+            if ms is not None:
+                print(f"{name:<22}{ms:>6.0f}")
+        print(f"\n>>> print(castlenb.compare({query!r}))\n", flush=True)
+        print(compare(query, browser=lab.browser))
     return OK
+
+
+_DEMO_COLUMNS = ("rank", "site", "date", "title")
 
 
 if __name__ == "__main__":

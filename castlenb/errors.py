@@ -35,7 +35,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from socket import gaierror
 from typing import Any, ClassVar
 
@@ -322,7 +322,8 @@ class NeedsPerson(SearchError):
 
     Attributes:
         human_url: what a person has to open in the Chrome that was used.
-        retry_at: when trying again is sensible (tz-aware UTC), where that is known.
+        retry_at: when trying again is sensible (tz-aware UTC); ``None`` where nothing is known of that. What an
+            engine says of it in a ``Retry-After`` is not: headers are told by domains that a search leaves off.
     """
 
     def __init__(
@@ -338,7 +339,11 @@ class NeedsPerson(SearchError):
     ) -> None:
         super().__init__(engine, query, url, browser, page=page)
         self.human_url = human_url
-        self.retry_at = retry_at
+        self.retry_at = retry_at and retry_at.astimezone(UTC)
+
+    def __str__(self) -> str:
+        when = f". Not before {self.retry_at:%Y-%m-%d %H:%M} UTC" if self.retry_at else ""
+        return super().__str__() + when
 
 
 class SearchChallengeError(NeedsPerson):

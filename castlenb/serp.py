@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 from . import bridge, display
 from .answer import AIAnswer, answer_from
 from .browser import Browser, BrowserLike, browser_for
+from .dates import plainly_older
 from .engines import RECENCIES, Engine
 from .engines import engine as engine_named
 from .errors import (
@@ -44,7 +45,7 @@ class SearchPage:
     Attributes:
         engine: the engine's name, such as ``"google"``.
         query: what was searched for; for a saved page, what the page says it was, else empty.
-        url: the address of the (first) results page.
+        url: the final address of the (first) results page.
         page_state: ``results``, ``no_results``, ``unparseable``, ``challenge``, ``suspected_block``. A search that
             returns has ``results``; the other states are raised, and carry the page as ``error.page``.
         challenge_kind: of a ``challenge``: ``sorry``, ``consent``, ``captcha``, ``anomaly``, ``enablejs``.
@@ -53,9 +54,10 @@ class SearchPage:
         timings: milliseconds. On the page clock, from the start of the first page's navigation: ``parse_ready_ms``
             (first instant at which a result could be read), ``results_complete_ms``, ``response_end_ms``,
             ``parsed_ms``, ``loaded_ms``, and where an AI answer was asked for its own (see :class:`AIAnswer`). On the
-            client clock: ``queued_ms`` (waiting for one of the browser's slots)
-            and ``call_total_ms`` (the whole call). ``None`` where it was not observed; empty for a saved page.
-        warnings: what a careful reader would want to know.
+            client clock: ``queued_ms`` (waiting for one of the browser's slots) and ``call_total_ms`` (the whole call).
+            ``None`` where it was not observed; empty for a saved page.
+        warnings: what a careful reader would want to know: a dialog over the results, a time limit that their dates
+            contradict, a page that repeats an earlier one, further pages that can not be had.
         documents: documents that the first page's address led through (2 or more: a redirect by script, a reload).
         status: HTTP status of the first page's document, where Chrome tells.
         visibility: ``emulated`` or ``hidden``: how the tab was kept.
@@ -196,12 +198,17 @@ class Asked:
             self.query, start=start, recency=self.recency, hl=self.hl, gl=self.gl, ai_answer=self.ai_answer
         )
 
+    def wanted(self, start: int) -> int:
+        """How many results that page is to give; none, where it need not or can not be gone to."""
+        left, size, most = self.num_results - start, self.engine.page_size, self.engine.max_pages
+        if most is None or start < (most - 1) * size:
+            return max(0, min(left, size))
+        return max(0, left) if start < most * size else 0  # of the last page all will do: it can hold some more
+
     def rule(self, start: int) -> Rule:
         """When that page has been waited for long enough. Only the first is one that an answer stands on."""
-        wanted = min(self.engine.page_size, self.num_results - start)
-        if not self.ai_answer or start:
-            return Rule(results=wanted)
-        return Rule(results=wanted, answer=AnswerRule(budget_s=self.budget_s, early_stop=self.early_stop))
+        answer = AnswerRule(self.budget_s, early_stop=self.early_stop) if self.ai_answer and not start else None
+        return Rule(self.wanted(start), answer=answer)
 
 
 async def search(
@@ -222,13 +229,15 @@ async def search(
     """Searches through a Chrome that is already running and returns the ranked results.
 
     Opens one background tab, reads the results page, closes the tab. A page more is read, in the same tab, for every
-    ten results beyond the first ten; fewer results than asked for are returned where the pages hold fewer.
+    ten results beyond the first ten; fewer results than asked for are returned where the pages hold fewer. Where it is
+    the engine that gives no more, a warning says so.
 
     Args:
         query: as typed into a search box.
         engine: which engine.
         num_results: how many results at most, 1 to 20.
-        recency: ``"day"``, ``"week"``, ``"month"`` or ``"year"``; ``None`` for any time.
+        recency: ``"day"``, ``"week"``, ``"month"`` or ``"year"``; ``None`` for any time. Where the dates of the results
+            say that it was not applied, so does a warning.
         hl: language of the page, as the engine spells it.
         gl: country of the results, as the engine spells it; ``None`` leaves it to the engine.
         ai_answer: wait for the engine's AI answer as well. Google is then asked for its classic layout, the one that
@@ -281,22 +290,46 @@ async def searched(asked: Asked, house: Browser, *, queued_ms: float, called: fl
         errand, visibility=asked.visibility, deadline_s=asked.deadline_s, answers=asked.ai_answer
     ) as visitor:
         try:
-            while (start := len(visits) * asked.engine.page_size) < asked.num_results:
+            while asked.wanted(start := len(visits) * asked.engine.page_size):
                 visits.append(await visitor.go(asked.url(start), asked.rule(start)))
                 if visits[-1].reading["page_state"] != "results":
                     break
         except SearchTimeout as late:
             if isinstance(late.page, Visit):
                 visits.append(late.page)
-            late.page = page_from(visits, asked.engine, asked.query, house, asked.num_results) if visits else None
+            late.page = _page_asked_for(visits, asked, house) if visits else None
             raise
-    page = page_from(visits, asked.engine, asked.query, house, asked.num_results)
+    page = _page_asked_for(visits, asked, house)
     total_ms = (time.perf_counter() - called) * 1000
     page = replace(
         page, timings={**page.timings, "queued_ms": round(queued_ms, 1), "call_total_ms": round(total_ms, 1)}
     )
-    raise_for_state(page)
+    raise_for_state(page, visits[0].url)
     return page
+
+
+def _page_asked_for(visits: Sequence[Visit], asked: Asked, house: Browser) -> SearchPage:
+    """The visits of one search as a SearchPage, with what it was asked for and does not give among its warnings."""
+    page = page_from(visits, asked.engine, asked.query, house, asked.num_results)
+    if page.page_state != "results":
+        return page
+    more = []
+    full = len(visits[-1].reading["results"]) >= asked.engine.page_size
+    if len(page) < asked.num_results and len(visits) == asked.engine.max_pages and full:
+        more.append(
+            f"{len(page)} of the {asked.num_results} results asked for: {asked.engine.label}'s further pages have no "
+            "address to go to"
+        )
+    dates = [record["date"] for record in page.records if record["date"]]
+    older = plainly_older(asked.recency, dates, visits[0].started_at) if asked.recency else 0
+    # A few can be, where the limit was applied: a forum's row shows when its thread began.
+    if older >= max(min(2, len(page)), len(dates) / 3):
+        are = "is" if older == 1 else "are"
+        more.append(
+            f"{older} of {len(dates)} dated results {are} older than the {asked.recency} asked for: "
+            f"{asked.engine.label} may not have applied the time limit"
+        )
+    return replace(page, warnings=(*page.warnings, *more))
 
 
 def page_from(
@@ -307,6 +340,13 @@ def page_from(
     warnings = [warning for visit in visits for warning in visit.reading["warnings"]]
     if (last := visits[-1]) is not first and (state := last.reading["page_state"]) not in ("results", "no_results"):
         warnings.append(f"page {len(visits)} of the results could not be read ({state})")
+    records, repeated = _ranked([visit.reading["results"] for visit in visits])
+    warnings += [
+        f"page {number} of the results repeats earlier ones ({again} of its {rows}): {engine.label} may have more than "
+        "it gave"
+        for number, (again, rows) in enumerate(repeated, start=1)
+        if again * 2 > rows
+    ]
     answer = _answer(first, engine) if first.answer else None
     if answer and answer.state == "growing":
         warnings.append("the AI answer was still growing when its budget was spent: it is cut")
@@ -317,7 +357,7 @@ def page_from(
         page_state=first.reading["page_state"],
         challenge_kind=first.reading["challenge_kind"],
         answer=answer,
-        records=tuple(_ranked([visit.reading["results"] for visit in visits], num_results)),
+        records=tuple(records[:num_results]),
         timings=first.timings(),
         warnings=tuple(dict.fromkeys(warnings)),
         documents=first.documents,
@@ -340,37 +380,52 @@ def _answer(visit: Visit, engine: Engine) -> AIAnswer:
     return answer_from(said, engine.name, state=state, settled_by=visit.settled_by, timings=times)
 
 
-def raise_for_state(page: SearchPage) -> None:
-    """Raises the error that stands for the page's state; returns where there are results."""
+def raise_for_state(page: SearchPage, sent_to: str) -> None:
+    """Raises the error that stands for the page's state; returns where there are results.
+
+    Args:
+        sent_to: the address that the tab was sent to, which is not always that at which it ended.
+    """
     where = (page.engine, page.query, page.url, page.browser)
+    human_url = _human_url(page, sent_to)
     match page.page_state:
         case "results":
             return
         case "challenge":
-            raise SearchChallengeError(str(page.challenge_kind), *where, human_url=_human_url(page), page=page)
+            raise SearchChallengeError(str(page.challenge_kind), *where, human_url=human_url, page=page)
         case "no_results":
             raise NoResultsError(*where, page=page)
         case "unparseable":
             raise UnparseableError(*where, page=page)
         case "suspected_block":
-            raise SuspectedBlockError(*where, human_url=_human_url(page), page=page)
+            raise SuspectedBlockError(*where, human_url=human_url, page=page)
         case other:
             raise SearchError(*where, page=page) from Misuse(f"a reader returned the page state {other!r}")
 
 
-def _ranked(pages: Sequence[Sequence[Mapping[str, Any]]], most: int | None) -> list[dict[str, Any]]:
-    """One list over all pages, each row once, numbered from 1.
+def _ranked(pages: Sequence[Sequence[Mapping[str, Any]]]) -> tuple[list[dict[str, Any]], list[tuple[int, int]]]:
+    """One list over all pages, numbered from 1, without the rows that an earlier page has; and of each page how many
+    of its rows those were, and how many it has.
 
-    The title is part of what tells rows apart: pages whose addresses were blanked list ten rows, not one.
+    A session that Bing distrusts gets the first page in place of any other (searxng/searxng#4546). Where the target is
+    hidden the link is minted for each impression, so it is known again by what it says.
     """
-    seen: dict[tuple[str, str], dict[str, Any]] = {}
+    kept: list[dict[str, Any]] = []
+    repeated = []
+    known: set[Any] = set()
     for rows in pages:
-        for row in rows:
-            seen.setdefault((row["url"] or row["link"], row["title"]), {name: row.get(name) for name in COLUMNS})
-    return [{**row, "rank": rank} for rank, row in enumerate(list(seen.values())[:most], start=1)]
+        keys = [row["url"] or (row["site"], row["title"], row["snippet"]) for row in rows]
+        new = [row for row, key in zip(rows, keys, strict=True) if key not in known]
+        kept += [{name: row.get(name) for name in COLUMNS} for row in new]
+        repeated.append((len(rows) - len(new), len(rows)))
+        known.update(keys)
+    return [{**row, "rank": rank} for rank, row in enumerate(kept, start=1)], repeated
 
 
-def _human_url(page: SearchPage) -> str:
-    """What a person has to open: the results page itself where the refusal's address names it."""
+def _human_url(page: SearchPage, sent_to: str) -> str:
+    """What a person has to open: the results page that the refusal's address names, else the one that was asked for.
+
+    The refusal's own address can be a dead end, as DuckDuckGo's is.
+    """
     target = parse_qs(urlsplit(page.url).query).get("continue", [""])[0]
-    return target if urlsplit(target).hostname in engine_named(page.engine).hosts else page.url
+    return target if urlsplit(target).hostname in engine_named(page.engine).hosts else sent_to

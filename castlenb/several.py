@@ -11,6 +11,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
+from . import display
 from .browser import Browser, BrowserLike, browser_for
 from .engines import engine as engine_named
 from .errors import CastleError, EndpointError, NeedsPerson
@@ -77,7 +78,7 @@ class Searches:
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Searches):
-    """One query on several engines.
+    """One query on several engines. Printed, it shows who lists what, how far they agree, and who failed.
 
     Attributes:
         query: the words.
@@ -116,8 +117,9 @@ class Comparison(Searches):
         """How far two engines agree, one row a pair that answered.
 
         Columns: ``engine_a``, ``engine_b``; ``known_a``, ``known_b``: results whose target is known; ``shared``:
-        targets that both list; ``jaccard``: shared over all, 0 to 1; ``rank_correlation``: Spearman's, over the shared
-        ones, -1 to 1, missing below three of them, where it says nothing.
+        targets that both list; ``jaccard``: shared over all, 0 to 1, missing where one hides all of its targets;
+        ``rank_correlation``: Spearman's, over the shared ones, -1 to 1, missing below three of them, where it says
+        nothing.
         """
         import pandas as pd
 
@@ -133,7 +135,7 @@ class Comparison(Searches):
                     "known_a": known_a,
                     "known_b": known_b,
                     "shared": len(both),
-                    "jaccard": len(both) / together if together else None,
+                    "jaccard": len(both) / together if known_a and known_b else None,
                     # Pearson's of the ranks among the shared ones, which is Spearman's.
                     "rank_correlation": both[a].rank().corr(both[b].rank()) if len(both) > 2 else None,
                 }
@@ -144,6 +146,32 @@ class Comparison(Searches):
             **dict.fromkeys(("jaccard", "rank_correlation"), "Float64"),
         }
         return pd.DataFrame(rows, columns=list(kinds)).astype(kinds)
+
+    def __str__(self) -> str:
+        return display.comparison_text(self._shown())
+
+    def _shown(self) -> dict[str, Any]:
+        counts = {page.engine: len(page) for page in self.pages}
+        hidden = {page.engine: sum(record["url"] is None for record in page.records) for page in self.pages}
+        pairs = _plain(self.agreement)
+        return {
+            "query": self.query,
+            "counts": counts,
+            "targets": [
+                {"target": row["target"], "ranks": {engine: row[engine] for engine in counts}}
+                for row in _plain(self.targets)
+            ],
+            "agreement": [{**pair, "either": pair["known_a"] + pair["known_b"] - pair["shared"]} for pair in pairs],
+            "warnings": [
+                *(f"{page.engine}: {warning}" for page in self.pages for warning in page.warnings),
+                *(
+                    f"{engine}: the targets of {number} of {counts[engine]} results are hidden, and not compared"
+                    for engine, number in hidden.items()
+                    if number
+                ),
+            ],
+            "failures": [str(error) for error in self.errors.values()],
+        }
 
 
 async def compare(
@@ -273,3 +301,9 @@ def _target(url: str) -> str:
         + parts.path.rstrip("/")
         + (f"?{parts.query}" if parts.query else "")
     )
+
+
+def _plain(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows with ``None`` for what is missing."""
+    rows = table.astype("object").where(table.notna(), None).to_dict("records")
+    return [{str(name): value for name, value in row.items()} for row in rows]

@@ -8,6 +8,6 @@ knows no other part of castlenb.
 from __future__ import annotations
 
 from .markup import answer_html, search_page_html
-from .plain import answer_text, search_page_text
+from .plain import answer_text, comparison_text, search_page_text, table_text
 
-__all__ = ["answer_html", "answer_text", "search_page_html", "search_page_text"]
+__all__ = ["answer_html", "answer_text", "comparison_text", "search_page_html", "search_page_text", "table_text"]

@@ -6,7 +6,7 @@ No addresses in memory, no times, no random names.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .clean import address, one_line, paragraphs, verbatim
@@ -53,6 +53,63 @@ def answer_text(data: Mapping[str, Any]) -> str:
         parts.append("\n".join(_source(source) for source in sources))
     parts += [_wrapped(f"Note: {one_line(warning)}", "") for warning in data.get("warnings") or []]
     return "\n\n".join(parts)
+
+
+def comparison_text(data: Mapping[str, Any]) -> str:
+    """Engines side by side: how much each gave, who lists what, how far they agree, and who failed and why.
+
+    Args:
+        data: ``query``; ``counts``, results by engine; ``targets``, dicts with ``target`` and ``ranks`` by engine;
+            ``agreement``, dicts with ``engine_a engine_b shared either jaccard rank_correlation``; ``warnings`` and
+            ``failures``, sentences that name their engine.
+    """
+    counts = [f"{engine} {counted(number, 'result')}" for engine, number in data["counts"].items()]
+    parts = [f"{one_line(data['query'], 80)!r}: {', '.join(counts) or 'no engine has results'}"]
+    if data["targets"]:
+        rows = [[*row["ranks"].values(), row["target"]] for row in data["targets"]]
+        parts.append("Rank on each engine:\n" + table_text([*data["counts"], "target"], rows))
+    if data["agreement"]:
+        named = [
+            [f"{pair['engine_a']}, {pair['engine_b']}", *(pair[each] for each in _AGREEMENT)]
+            for pair in data["agreement"]
+        ]
+        parts.append("Targets shared by two engines:\n" + table_text(["", *_AGREEMENT.values()], named))
+    parts += [_wrapped(f"Note: {one_line(warning)}", "") for warning in data["warnings"]]
+    parts += [f"Failed: {one_line(failure, 2_000)}" for failure in data["failures"]]  # whole: it can name an address
+    return "\n\n".join(parts)
+
+
+_AGREEMENT = {
+    "shared": "shared",
+    "either": "of",
+    "jaccard": "jaccard",
+    "rank_correlation": "rank correlation",
+}
+
+
+def table_text(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """A table whose numbers stand to the right and whose words to the left; ``-`` where there is nothing."""
+    cells = [[_cell(value) for value in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
+    right = [
+        all(isinstance(value, int | float | None) for value in values)
+        for _, *values in zip(columns, *rows, strict=True)
+    ]
+
+    def line(texts: Sequence[str]) -> str:
+        placed = (
+            text.rjust(width) if numbers else text.ljust(width)
+            for text, width, numbers in zip(texts, widths, right, strict=True)
+        )
+        return "  ".join(placed).rstrip()
+
+    return "\n".join([line(columns), *map(line, cells)])
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.2f}" if isinstance(value, float) else one_line(value, 70)
 
 
 def _source(source: Mapping[str, Any]) -> str:

@@ -151,7 +151,8 @@ class Engine:
         label: as people read it.
         hosts: where its results pages live; the first is the one searched.
         own: regular expression for all such hosts, country domains among them.
-        page_size: rows on one page of results.
+        page_size: rows on one page of results, mostly.
+        max_pages: pages of results that have an address; ``None`` where all have.
         address: builds the URL; called through :meth:`search_url`.
         hooks: places on the page.
         links: link forms of the own hosts.
@@ -174,6 +175,7 @@ class Engine:
     never: tuple[str, ...] = ()
     refusals: tuple[Refusal, ...] = ()
     recencies: frozenset[str] = field(default_factory=lambda: frozenset(RECENCIES))
+    max_pages: int | None = None
     answer: AnswerForm | None = None
     specimen: str = ""
 
@@ -198,11 +200,14 @@ class Engine:
             ai_answer: ask for the layout that can hold an AI answer.
 
         Raises:
-            EngineError: a time range this engine has not got.
+            EngineError: a time range this engine has not got, or a page that has no address.
         """
         if recency is not None and recency not in self.recencies:
             known = ", ".join(r for r in RECENCIES if r in self.recencies) or "none at all"
             raise EngineError(f"{self.label} has no time range {recency!r}; it has {known}")
+        if self.max_pages is not None and start >= self.max_pages * self.page_size:
+            first = "the first" if self.max_pages == 1 else f"the first {self.max_pages}"
+            raise EngineError(f"{self.label}'s further pages have no address: there are only the rows of {first}")
         return self.address(Query(query, start=start, recency=recency, hl=hl, gl=gl, ai_answer=ai_answer))
 
     def css(self, part: Part) -> list[str]:

@@ -15,6 +15,12 @@ OWN = r"(?:(?:www|html|lite|start|noai|safe)\.)?duckduckgo\.com"
 
 PAGES = "saved pages, many hands"
 
+PAGE_SIZE = 10
+
+MAX_PAGES = 1
+"""Further pages are asked for by a form that carries a token (``vqd``) and what was shown so far; asking without the
+token is what gets a visitor blocked (searxng/searxng, 2026). A guest submits no forms."""
+
 LONGEST = 499
 """Characters of a query that it takes (searxng/searxng)."""
 
@@ -32,17 +38,11 @@ LANGUAGES = {"ja": "jp", "ko": "kr", "zh": "tzh", "nb": "no"}
 
 
 def address(query: Query) -> str:
-    """The URL of the first page, the only one that has one.
-
-    Further pages are asked for by a form that carries a token (``vqd``) and what was shown so far; asking without the
-    token is what gets a visitor blocked (searxng/searxng, 2026). A guest submits no forms, so there is one page, of ten
-    rows or a few more.
+    """The URL of the first page, the only one that has one (``MAX_PAGES``).
 
     Raises:
-        EngineError: a further page, a country that is not on its list, or a query that is too long for it.
+        EngineError: a country that is not on its list, or a query that is too long for it.
     """
-    if query.start:
-        raise EngineError("DuckDuckGo's further pages have no address: there are only the rows of the first")
     if len(query.text) > LONGEST:
         raise EngineError(f"DuckDuckGo takes {LONGEST} characters, and the query has {len(query.text)}")
     params = {"q": query.text}
@@ -119,7 +119,8 @@ DUCKDUCKGO = Engine(
     label="DuckDuckGo",
     hosts=("html.duckduckgo.com", "duckduckgo.com", "lite.duckduckgo.com"),
     own=rf"^{OWN}$",
-    page_size=20,  # so that a search never asks for a second one
+    page_size=PAGE_SIZE,
+    max_pages=MAX_PAGES,
     address=address,
     hooks=HOOKS,
     links=LINKS,

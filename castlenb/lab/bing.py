@@ -31,7 +31,8 @@ class Bing(Stage):
     def results(self, query: str, *, start: int = 0, filters: str = "", total: int = 47) -> list[Result]:
         """What the page for these parameters holds, in order; ``start`` counts from 0, as Bing's ``first`` does not."""
         start = start if start < total else 0
-        return content.results(query, start + 1, min(PAGE_SIZE, total - start), within_hours=_window(filters))
+        count = min(PAGE_SIZE, total - start)
+        return content.results(query, start + 1, count, within_hours=_window(filters), order=self.name)
 
     def page(self, request: Request, scenario: Scenario) -> ResultsPage:
         return _Page(self, request, scenario)

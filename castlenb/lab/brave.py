@@ -30,7 +30,8 @@ class Brave(Stage):
         """What the page for these parameters holds, in order; ``offset`` counts pages."""
         start = offset * PAGE_SIZE
         count = max(0, min(PAGE_SIZE, total - start))
-        return content.results(query, start + 1, count, within_hours=content.WINDOWS.get(tf.removeprefix("p")))
+        hours = content.WINDOWS.get(tf.removeprefix("p"))
+        return content.results(query, start + 1, count, within_hours=hours, order=self.name)
 
     def page(self, request: Request, scenario: Scenario) -> ResultsPage:
         return _Page(self, request, scenario)

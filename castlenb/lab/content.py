@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from random import Random
@@ -62,9 +62,14 @@ class Result:
         return f"{published:%b} {published.day}, {published.year}"
 
 
-def results(query: str, first: int, count: int, *, within_hours: int | None = None) -> list[Result]:
-    """``count`` results from rank ``first`` on; with ``within_hours`` all of them are dated, and younger than that."""
-    return [_result(query, rank, within_hours) for rank in range(first, first + count)]
+def results(query: str, first: int, count: int, *, within_hours: int | None = None, order: str = "") -> list[Result]:
+    """``count`` results from rank ``first`` on; with ``within_hours`` all of them are dated, and younger than that.
+
+    Engines agree in part: with an ``order`` of its own each lists the same results, some places up or down.
+    """
+    ranks = range(first, first + count)
+    places = _in_order(query, order, first + count - 1)[first - 1 :] if order else ranks
+    return [replace(_result(query, place, within_hours), rank=rank) for rank, place in zip(ranks, places, strict=True)]
 
 
 def prose(query: str, chars: int, salt: str = "") -> str:
@@ -92,6 +97,16 @@ def filler(kilobytes: int) -> list[str]:
     """About so many kilobytes of text, in pieces of roughly 1 kB, always the same."""
     chance = Random(kilobytes)
     return [" ".join(chance.choices(_WORDS, k=150)) for _ in range(kilobytes)]
+
+
+@lru_cache(maxsize=256)
+def _in_order(query: str, order: str, count: int) -> list[int]:
+    """Which results stand at the first ``count`` places, by their place where there is no order."""
+    moved = {
+        place: place + _MOST_OFF * Random(f"{query}|{order}|{place}").random()
+        for place in range(1, count + _MOST_OFF + 1)
+    }
+    return sorted(moved, key=lambda place: moved[place])[:count]
 
 
 @lru_cache(maxsize=2048)
@@ -127,6 +142,10 @@ def _result(query: str, rank: int, within_hours: int | None) -> Result:
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+_MOST_OFF = 8
+"""Places that a result can be off in an engine's own order."""
 
 
 _SITES: Sequence[tuple[str, str]] = (

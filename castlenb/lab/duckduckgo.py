@@ -38,7 +38,7 @@ class DuckDuckGo(Stage):
     def results(self, query: str, *, start: int = 0, df: str = "", total: int = 47) -> list[Result]:
         """What the page for these parameters holds, in order."""
         count = max(0, min(PAGE_SIZE, total - start))
-        return content.results(query, start + 1, count, within_hours=content.WINDOWS.get(df))
+        return content.results(query, start + 1, count, within_hours=content.WINDOWS.get(df), order=self.name)
 
     def page(self, request: Request, scenario: Scenario) -> ResultsPage:
         return _Page(self, request, scenario)

@@ -129,7 +129,8 @@
     const last = boxes[boxes.length - 1];
     for (let next = SNIPPET && !candidate.box && nextOf(last); next; next = nextOf(next)) {
       if (candidate.after && contains(next, candidate.after)) break;
-      const node = kindOf(next) === Node.ELEMENT_NODE ? first(next, SNIPPET) : null;
+      if (kindOf(next) !== Node.ELEMENT_NODE) continue;
+      const node = is(next, SNIPPET) ? next : first(next, SNIPPET);
       if (node) return { box: last, node, text: textIn(node, isNoise) };
     }
     const bare = (text) => text.replace(/\s+/g, "");

@@ -58,6 +58,8 @@
   // What fails here fails the wait: an error in a listener would only be logged, and waited on until the deadline.
   function look(t, records) {
     try {
+      // An event can come before the observer's callback about what led to it.
+      if (!records && observer.takeRecords().length) lastChange = t;
       growth?.see(t, records);
       if (!taken) count(t, records);
       if (parsedAt === null && parsed()) parsedAt = t;

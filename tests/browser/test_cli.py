@@ -48,7 +48,15 @@ def test_search_prints_json(lab: cn.Lab, capsys: pytest.CaptureFixture[str]) -> 
         (["search", "-n", "99", "coffee"], 2, "from 1 to 20"),
         (["search", "--target", "127.0.0.1:1", "coffee"], 1, "127.0.0.1:1"),
         (["search", "--target", "nonsense here", "coffee"], 1, "host:port"),
+        (["search", "--engine", "altavista", "x"], 2, "invalid choice"),
+        (["search", "--engine", "duckduckgo", "--gl", "aq", "coffee"], 2, "DuckDuckGo has no region 'aq'"),
+        (["compare", "--engines", "bing,altavista", "coffee"], 2, "no engine is called 'altavista'; there are google,"),
+        (["compare", "--engines", "bing,", "brave", "coffee"], 2, "commas between and no blanks"),
+        (["compare", "--engines", "bing,bing", "coffee"], 2, "each once"),
+        (["compare", "-n", "99", "coffee"], 2, "from 1 to 20"),
+        (["compare", "--target", "127.0.0.1:1", "coffee"], 1, "127.0.0.1:1"),
         (["read", "--engine", "altavista", "x"], 2, "invalid choice"),
+        (["lab", "--scenario", "nope"], 1, "no scenario 'nope'; there are: 2026-08-04, instant"),
         ([], 2, "COMMAND"),
     ],
 )
@@ -64,6 +72,50 @@ def test_a_refusal_says_what_to_do(lab: cn.Lab, capsys: pytest.CaptureFixture[st
     assert cli.main(["search", "--target", lab.web.target, "coffee"]) == 1
     said = capsys.readouterr().err
     assert "open https://www.google.com/search?q=coffee" in said
+
+
+@pytest.mark.parametrize("engine", ["bing", "brave", "duckduckgo"])
+def test_every_engine_is_searched(lab: cn.Lab, engine: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["search", "--engine", engine, "-n", "2", "--target", lab.web.target, "tea", "pots"]) == 0
+    first = cn.search("tea pots", engine=engine, num_results=2, browser=lab.browser).records[0]
+    said = capsys.readouterr().out
+    assert said.startswith(f"SearchPage({engine}, 'tea pots', 2 results)")
+    assert first["url"] in said
+
+
+def test_compare_prints_who_lists_what(lab: cn.Lab) -> None:
+    done = castlenb("compare", "--engines", "bing, brave", "tea", "pots", BU_CDP_HTTP=lab.web.target)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("'tea pots': bing 10 results, brave 10 results\n")
+    assert "bing  brave  target" in done.stdout
+    assert "rank correlation" in done.stdout
+
+
+def test_compare_prints_json(lab: cn.Lab) -> None:
+    lab.play("challenge", engine="bing")
+    done = castlenb("compare", "--json", "-n", "3", "tea", BU_CDP_HTTP=lab.web.target)
+    assert (done.returncode, done.stderr) == (1, "")
+    found = json.loads(done.stdout)
+    assert [(page["engine"], len(page["results"])) for page in found["pages"]] == [
+        ("google", 3),
+        ("brave", 3),
+        ("duckduckgo", 3),
+    ]
+    assert [pair["engine_b"] for pair in found["agreement"]] == ["brave", "duckduckgo", "duckduckgo"]
+    [failure] = found["failures"]
+    assert (failure["engine"], failure["error"], failure["retry_at"]) == ("bing", "SearchChallengeError", None)
+    assert failure["human_url"] == "https://www.bing.com/search?q=tea&setlang=en"
+
+
+def test_compare_shows_the_rest_where_one_fails_and_exits_with_1(
+    lab: cn.Lab, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lab.play("challenge", engine="bing")
+    assert cli.main(["compare", "--target", lab.web.target, "tea"]) == 1
+    said = capsys.readouterr().out
+    assert said.startswith("'tea': google 10 results, brave 10 results, duckduckgo 10 results\n")
+    assert "Failed: bing, 'tea': the engine asks for a person (captcha)" in said
+    assert "open https://www.bing.com/search?q=tea&setlang=en in the Chrome at " in said
 
 
 def test_doctor_says_who_decided(lab: cn.Lab, tmp_path: Path) -> None:
@@ -120,5 +172,8 @@ def test_the_lab_serves_others_until_it_is_interrupted() -> None:
 def test_the_demo_runs() -> None:
     done = castlenb("demo")
     assert (done.returncode, done.stderr) == (0, "")
+    assert "rank  site " in done.stdout
     assert "parse_ready_ms" in done.stdout
-    assert "10. " in done.stdout
+    assert "google 10 results, bing 10 results, brave 10 results, duckduckgo 10 results" in done.stdout
+    assert "\nbrave, duckduckgo " in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 120

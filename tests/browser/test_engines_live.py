@@ -1,8 +1,10 @@
 """Searches through a real Chromium on the lab's Bing, Brave and DuckDuckGo: as good as on its Google."""
 
 import asyncio
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
@@ -10,9 +12,9 @@ import pytest
 from markupsafe import escape
 
 import castlenb as cn
-from castlenb import engines, lab
+from castlenb import cli, engines, lab
 from castlenb.engines.base import Engine, Hook, LinkForm, Query, Refusal
-from castlenb.lab import content
+from castlenb.lab import content, scenario
 from castlenb.lab.bing import Bing
 from castlenb.lab.brave import Brave
 from castlenb.lab.content import Result
@@ -54,8 +56,8 @@ def test_a_search_returns_what_the_page_lists_and_nothing_else(lab: cn.Lab, engi
 
 @OTHERS
 def test_wrapped_links_are_unwrapped_one_by_one(lab: cn.Lab, engine: str) -> None:
-    for scenario, forms in (("url-wrapped", ["redirect"] * 10), ("links-mixed", ["redirect", "direct"] * 5)):
-        lab.play(scenario)
+    for playing, forms in (("url-wrapped", ["redirect"] * 10), ("links-mixed", ["redirect", "direct"] * 5)):
+        lab.play(playing)
         page = cn.search(QUERY, engine=engine, browser=lab.browser)
         assert page.results["url"].tolist() == [each.url for each in LISTED[engine](QUERY)[:10]]
         if engine != "brave":
@@ -73,20 +75,40 @@ def test_wrapped_links_are_unwrapped_one_by_one(lab: cn.Lab, engine: str) -> Non
         ("bing", 20, [None, "11"]),
         ("brave", 20, [None]),
         ("brave", 7, [None]),
-        ("duckduckgo", 20, [None]),
     ],
 )
 def test_paging(lab: cn.Lab, engine: str, number: int, pages: list[str | None]) -> None:
     page = cn.search("coffee", engine=engine, num_results=number, browser=lab.browser)
-    have = 10 if engine == "duckduckgo" else number  # its first page is all that has an address
-    assert page.results["rank"].tolist() == list(range(1, have + 1))
+    assert page.results["rank"].tolist() == list(range(1, number + 1))
     assert page.results["url"].is_unique
+    assert page.warnings == ()
     assert [query.get("first") for query in asked(lab)] == pages
 
 
-def test_a_page_that_comes_once_more_adds_nothing(lab: cn.Lab) -> None:
+def test_the_one_page_that_has_an_address_is_all_there_is_and_says_so(lab: cn.Lab) -> None:
+    page = cn.search("coffee", engine="duckduckgo", num_results=20, browser=lab.browser)
+    assert page.results["rank"].tolist() == list(range(1, 11))
+    assert page.warnings == ("10 of the 20 results asked for: DuckDuckGo's further pages have no address to go to",)
+    assert len(asked(lab)) == 1
+    assert cn.search("coffee", engine="duckduckgo", num_results=10, browser=lab.browser).warnings == ()
     lab.play("few")
-    assert len(cn.search("coffee", engine="bing", num_results=20, browser=lab.browser)) == 3
+    few = cn.search("coffee", engine="duckduckgo", num_results=20, browser=lab.browser)
+    assert (len(few), few.warnings) == (3, ()), "there are no more than three"
+
+
+def test_ads_are_not_counted_among_those_asked_for(lab: cn.Lab) -> None:
+    """deedy5/ddgs#139: cutting before filtering gave fewer results. The lab's page has an ad before its first row."""
+    assert len(cn.search("coffee", engine="duckduckgo", num_results=3, browser=lab.browser)) == 3
+
+
+@pytest.mark.parametrize(("total", "again"), [(10, "10 of its 10"), (3, "3 of its 3")])
+def test_the_first_page_in_place_of_the_second_adds_nothing_and_is_said(lab: cn.Lab, total: int, again: str) -> None:
+    """searxng/searxng#4546: what a session gets that Bing distrusts. The lab's Bing does so past its last page."""
+    lab.play(replace(scenario("instant"), name="no second page", total=total))
+    page = cn.search("coffee", engine="bing", num_results=20, browser=lab.browser)
+    assert page.results["url"].tolist() == [each.url for each in Bing().results("coffee", total=total)]
+    assert page.results["rank"].tolist() == list(range(1, total + 1))
+    assert page.warnings == (f"page 2 of the results repeats earlier ones ({again}): Bing may have more than it gave",)
     assert [query.get("first") for query in asked(lab)] == [None, "11"]
 
 
@@ -137,6 +159,11 @@ def test_the_page_for_programs_is_a_challenge(lab: cn.Lab) -> None:
     with pytest.raises(cn.SearchChallengeError) as raised:
         cn.search("coffee", engine="duckduckgo", browser=lab.browser)
     assert raised.value.kind == "anomaly"
+    assert "/static-pages/418.html" in raised.value.url
+    assert raised.value.human_url == "https://html.duckduckgo.com/html/?q=coffee", (
+        "the refusal's own page is a dead end"
+    )
+    assert raised.value.human_url in str(raised.value)
 
 
 def test_a_header_and_nothing_else_is_suspect(lab: cn.Lab) -> None:
@@ -169,8 +196,8 @@ def test_a_challenge_over_results_is_a_warning(lab: cn.Lab, engine: str, kind: s
 
 @OTHERS
 def test_a_slow_page_and_a_heavy_one(lab: cn.Lab, engine: str) -> None:
-    for scenario in ("slow-head", "heavy"):
-        lab.play(scenario)
+    for playing in ("slow-head", "heavy"):
+        lab.play(playing)
         assert len(cn.search("coffee", engine=engine, browser=lab.browser)) == 10
 
 
@@ -298,8 +325,8 @@ class TestAFifthEngine:
         assert "Finder" in page._repr_html_()
 
     def test_it_refuses_like_any_other(self, fifth: cn.Lab) -> None:
-        for scenario, error in (("challenge", cn.SearchChallengeError), ("no-results", cn.NoResultsError)):
-            fifth.play(scenario, engine="finder")
+        for playing, error in (("challenge", cn.SearchChallengeError), ("no-results", cn.NoResultsError)):
+            fifth.play(playing, engine="finder")
             with pytest.raises(error) as raised:
                 cn.search("tea", engine="finder", browser=fifth.browser)
             assert raised.value.engine == "finder"
@@ -322,3 +349,29 @@ class TestAFifthEngine:
         assert [page.engine for page in pages] == list(names)
         compared = await asyncio.to_thread(cn.compare, "tea", engines=names, browser=fifth.browser)
         assert [page.engine for page in compared.pages] == list(names)
+        assert compared.targets["finder"].dropna().sort_values().tolist() == list(range(1, 11))
+        shared = {each.url for each in content.results("tea", 1, 10)} & {
+            each.url for each in Brave().results("tea")[:10]
+        }
+        assert compared.agreement[["engine_a", "engine_b", "shared"]].values.tolist() == [[*names, len(shared)]]
+
+    def test_the_commands_know_it(self, fifth: cn.Lab, tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+        fifth.play("instant")
+        target = ["--target", fifth.web.target]
+        first = content.results("tea", 1, 1)[0].url
+        assert cli.main(["search", "-e", "finder", "-n", "2", *target, "tea"]) == 0
+        said = capsys.readouterr().out
+        assert said.startswith("SearchPage(finder, 'tea', 2 results)")
+        assert first in said
+        assert cli.main(["compare", "-e", "finder,bing", *target, "tea"]) == 0
+        assert "'tea': finder 10 results, bing 10 results" in capsys.readouterr().out
+        assert cli.main(["compare", "--json", *target, "tea"]) == 0
+        assert [page["engine"] for page in json.loads(capsys.readouterr().out)["pages"]] == ["google", *NAMES, "finder"]
+        saved = tmp_path / "saved.html"
+        row = FINDER_ROW.format(to="https%3A%2F%2Fa.example%2F", title="Row", words="w")
+        saved.write_text(FINDER_PAGE.format(query="tea", rows=row, nothing=""))
+        assert cli.main(["read", "-e", "finder", "--json", *target, str(saved)]) == 0
+        assert [row["url"] for row in json.loads(capsys.readouterr().out)["results"]] == ["https://a.example/"]
+        fifth.play("challenge", engine="finder")
+        assert cli.main(["search", "-e", "finder", *target, "tea"]) == 1
+        assert "open https://www.finder.example/search?q=tea" in capsys.readouterr().err

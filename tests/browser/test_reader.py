@@ -131,6 +131,15 @@ class TestRows:
         last = found.records[-1]
         assert (last["snippet"], last["date"]) == ("In which something is shown.", "12 years ago")
 
+    def test_a_row_with_sitelinks_of_its_own_keeps_its_snippet(self, one_lab: cn.Lab) -> None:
+        links = '<table><tr><td><h3><a href="https://a.example/more">More of it</a></h3></td></tr></table>'
+        first = row("https://a.example/", "A title", snippet="What it says.")
+        assert first.endswith("</div></div></div></div>")
+        with_links = first.removesuffix("</div></div></div>") + links + "</div></div></div>"
+        found = read(one_lab, page(with_links, row("https://b.example/", "B")))
+        assert titles(found) == ["A title", "B"]
+        assert found.records[0]["snippet"] == "What it says."
+
     def test_each_target_once_in_page_order(self, one_lab: cn.Lab) -> None:
         found = read(
             one_lab,

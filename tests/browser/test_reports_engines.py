@@ -1,66 +1,18 @@
-"""What people reported about Bing, Brave and DuckDuckGo, each with a small made-up page and the right value.
+"""What people reported about Bing and DuckDuckGo, each with a small made-up page and the right value.
 
 The pages go through ``replay`` and the reader that a live search uses.
 """
-
-from base64 import urlsafe_b64encode
-from collections.abc import Callable, Iterator
 
 import pytest
 
 import castlenb as cn
 
-Read = Callable[..., cn.SearchPage]
-
-
-@pytest.fixture(scope="module")
-def chrome() -> Iterator[cn.Browser]:
-    from castlenb.lab import throwaway
-
-    with throwaway() as target, cn.connect(target) as browser:
-        yield browser
+from .engine_pages import Read, algo, bing, click, coded, duck, reader, state, urls, web
 
 
 @pytest.fixture
-def read(chrome: cn.Browser) -> Read:
-    """Reads a body of mark-up as an engine's page, at that engine's address for ``q`` or at ``url``."""
-
-    def read(engine: str, body: str, url: str | None = None) -> cn.SearchPage:
-        html = (
-            '<!doctype html><html lang=en><head><title>q</title></head><body><form><input name=q value="q">'
-            f"</form>{body}</body></html>"
-        )
-        with cn.replay(html, engine=engine, url=url, browser=chrome) as opened:
-            return opened.read()
-
-    return read
-
-
-def state(page: cn.SearchPage) -> tuple[str, str | None, int]:
-    return page.page_state, page.challenge_kind, len(page)
-
-
-def urls(page: cn.SearchPage) -> list[str | None]:
-    return [record["url"] for record in page.records]
-
-
-def bing(*rows: str) -> str:
-    return f'<main><ol id="b_results">{"".join(rows)}</ol></main>'
-
-
-def algo(href: str, title: str = "A title", inside: str = "") -> str:
-    return (
-        f'<li class="b_algo"><h2><a href="{href}">{title}</a></h2><div class="b_caption"><p>Words.</p></div>'
-        f"{inside}</li>"
-    )
-
-
-def click(u: str) -> str:
-    return f"https://www.bing.com/ck/a?!&amp;&amp;p=0&amp;ptn=3&amp;u={u}&amp;ntb=1"
-
-
-def coded(target: str) -> str:
-    return "a1" + urlsafe_b64encode(target.encode()).decode().rstrip("=")
+def read(one_lab: cn.Lab) -> Read:
+    return reader(one_lab)
 
 
 class TestBingLinks:
@@ -85,7 +37,7 @@ class TestBingLinks:
         row = algo(click(u), inside="<cite>https://shop.example › widgets › …</cite>")
         [record] = read("bing", bing(row)).records
         assert (record["url"], record["link_form"], record["site"]) == (None, "redirect", "shop.example")
-        assert record["link"].startswith("https://www.bing.com/ck/a?")
+        assert record["link"] == click(u).replace("&amp;", "&")
 
     def test_unwrapping_is_per_link(self, read: Read) -> None:
         """searx/searx#3482, serpapi/public-roadmap#247: some paths still returned the redirect."""
@@ -95,6 +47,13 @@ class TestBingLinks:
         )
         assert urls(page) == ["https://a.example/", "https://b.example/?u=a1aHR0cDovL3guZXhhbXBsZS8"]
         assert [record["link_form"] for record in page.records] == ["redirect", "direct"]
+
+    def test_links_of_a_further_page_are_unwrapped_too(self, read: Read) -> None:
+        """searx/searx#3482, serpapi/public-roadmap#247: it was the paged results that kept the redirect."""
+        rows = [algo("https://b.example/"), algo(click(coded("https://a.example/?p=2")), "Second")]
+        page = read("bing", bing(*rows), url="https://www.bing.com/search?q=q&first=11&FORM=PERE")
+        assert urls(page) == ["https://b.example/", "https://a.example/?p=2"]
+        assert [record["link_form"] for record in page.records] == ["direct", "redirect"]
 
     def test_relative_targets_and_scripts_are_no_results(self, read: Read) -> None:
         """Seen on pages of 2023 to 2026 (searxng/searxng#1764): a third of the targets are Bing's own."""
@@ -131,6 +90,8 @@ class TestBingRows:
         rows = [algo(f"https://a{n}.example/", f"T{n}") for n in range(8)]
         page = read("bing", bing(answer.format(n=1), *rows[:4], answer.format(n=2), *rows[4:], answer.format(n=3)))
         assert urls(page) == [f"https://a{n}.example/" for n in range(8)]
+        assert page.answer is not None
+        assert page.answer.state == "absent"
 
     def test_a_card_branded_as_an_answer_is_no_result(self, read: Read) -> None:
         """Stevoisiak/Stevos-AI-Blocklist#75."""
@@ -139,6 +100,16 @@ class TestBingRows:
             '<div class="b_wpt_bl"><h2><a href="https://en.wiki.example/Horse">Horse</a></h2></div></div></li></ol>'
         )
         assert urls(read("bing", card + bing(algo("https://a.example/")))) == ["https://a.example/"]
+
+    def test_the_reported_card_itself(self, read: Read) -> None:
+        """Stevoisiak/Stevos-AI-Blocklist#75: taken for an AI answer."""
+        card = (
+            '<div id="copans_container"><div class="ca_top_sec">Copilot Answer</div><p>Horse — encyclopedia…</p></div>'
+        )
+        page = read("bing", card + bing(algo("https://a.example/")))
+        assert urls(page) == ["https://a.example/"]
+        assert page.answer is not None
+        assert (page.answer.state, page.answer.text) == ("absent", None)
 
     def test_ads_are_dropped_in_every_place(self, read: Read) -> None:
         """EasyList targets the third kind: an ad in an ordinary row's mark-up (2026-09)."""
@@ -183,6 +154,11 @@ class TestBingRows:
         """serpapi/public-roadmap#3827."""
         [record] = read("bing", bing(algo(click(coded("https://a.example/p#sec:~:text=Foo,bar"))))).records
         assert (record["url"], record["fragment"]) == ("https://a.example/p#sec", "Foo,bar")
+
+    def test_a_page_listed_twice_for_its_text_fragment_is_one_result(self, read: Read) -> None:
+        """serpapi/public-roadmap#3827."""
+        page = read("bing", bing(algo("https://a.example/p#:~:text=Foo,bar"), algo("https://a.example/p")))
+        assert [(record["url"], record["fragment"]) for record in page.records] == [("https://a.example/p", "Foo,bar")]
 
 
 class TestBingRefusals:
@@ -238,19 +214,6 @@ class TestBingRefusals:
         )
 
 
-def duck(*rows: str) -> str:
-    return f'<div class="serp__results"><div id="links" class="results">{"".join(rows)}</div></div>'
-
-
-def web(href: str, title: str = "A title", kind: str = "web-result", extra: str = "") -> str:
-    return (
-        f'<div class="result results_links {kind}"><div class="result__body"><h2 class="result__title">'
-        f'<a class="result__a" href="{href}">{title}</a></h2>'
-        f'<div class="result__extras__url"><a class="result__url" href="{href}">a.example</a>{extra}</div>'
-        f'<a class="result__snippet" href="{href}">Some <b>words</b>.</a></div></div>'
-    )
-
-
 AD = "//duckduckgo.com/l/?uddg=https%3A%2F%2Fduckduckgo.com%2Fy.js%3Fad_domain%3Dx.example%26ad_provider%3Dbingv7aa"
 NO_ROW = '<div class="result web-result result--no-result"><div class="no-results">No results</div></div>'
 
@@ -266,6 +229,17 @@ class TestDuckDuckGo:
         page = read("duckduckgo", duck(*rows, web("//duckduckgo.com/l/?uddg=https%3A%2F%2Fa.example%2F&amp;rut=0")))
         assert urls(page) == ["https://a.example/"]
         assert page.records[0]["link"] == "https://duckduckgo.com/l/?uddg=https%3A%2F%2Fa.example%2F&rut=0"
+
+    def test_the_reported_ad_itself(self, read: Read) -> None:
+        """deedy5/ddgs#139: without the boxes that rows have."""
+        ad = (
+            '<div class="result result--ad"><a class="result__a" href="//duckduckgo.com/l/?uddg='
+            'https%3A%2F%2Fduckduckgo.com%2Fy.js%3Fad_domain%3Dx.example">Ad</a></div>'
+        )
+        organic = '<div class="result"><a class="result__a" href="https://a.example/">A title</a></div>'
+        for body in (ad + organic, organic + ad, ad.replace(" result--ad", "") + organic):
+            assert urls(read("duckduckgo", duck(body))) == ["https://a.example/"]
+            assert urls(read("duckduckgo", body)) == ["https://a.example/"]
 
     @pytest.mark.parametrize(
         ("uddg", "target"),
@@ -300,6 +274,7 @@ class TestDuckDuckGo:
         """Seen 2026-01: it is of class ``web-result``, and ads stand beside it."""
         assert state(read("duckduckgo", duck(NO_ROW, web(AD, "Ad", "result--ad")))) == ("no_results", None, 0)
         assert state(read("duckduckgo", duck(web(AD, "Ad", "result--ad"), NO_ROW))) == ("no_results", None, 0)
+        assert state(read("duckduckgo", NO_ROW + '<div class="result result--ad">…</div>')) == ("no_results", None, 0)
 
     def test_the_same_without_a_list(self, read: Read) -> None:
         body = (
@@ -326,6 +301,18 @@ class TestDuckDuckGo:
     def test_a_puzzle_is_never_an_empty_success(self, read: Read, body: str) -> None:
         """zeroclaw-labs/zeroclaw#6625, guelfoweb/orbit#352, kaitranntt/ccs#908, samnodehi/n8n-nodes-duckduckgo#39."""
         assert state(read("duckduckgo", body)) == ("challenge", "anomaly", 0)
+
+    def test_words_about_puzzles_are_words(self, read: Read) -> None:
+        """microlinkhq/is-antibot#62: the body was searched for them."""
+        script = '<script>var next = "//duckduckgo.com/anomaly.js", modal = "anomaly-modal__modal";</script>'
+        page = read("duckduckgo", script + duck(web("https://a.example/", "anomaly.js and the challenge-form")))
+        assert (state(page), page.warnings) == (("results", None, 1), ())
+
+    def test_one_page_twice_for_its_text_fragment(self, read: Read) -> None:
+        """serpapi/public-roadmap#3827."""
+        uddg = "https%3A%2F%2Fa.example%2Fp%23%3A~%3Atext%3DFoo"
+        page = read("duckduckgo", duck(web(f"//duckduckgo.com/l/?uddg={uddg}"), web("https://a.example/p")))
+        assert [(record["url"], record["fragment"]) for record in page.records] == [("https://a.example/p", "Foo")]
 
     def test_a_puzzle_over_results_is_a_warning(self, read: Read) -> None:
         modal = '<div class="anomaly-modal__modal" data-testid="anomaly-modal">…</div>'
@@ -380,105 +367,3 @@ class TestDuckDuckGo:
             + "</ol></section>"
         )
         assert urls(read("duckduckgo", body)) == ["https://a1.example/", "https://a2.example/"]
-
-
-def brave(*rows: str) -> str:
-    return f'<main><div id="results" class="svelte-e12qt1">{"".join(rows)}</div></main>'
-
-
-def snippet(href: str, title: str = "A title", kind: str = 'data-type="web"', pos: int = 0) -> str:
-    return (
-        f'<div class="snippet svelte-jmfu5f" {kind} data-pos="{pos}"><a href="{href}" class="l1"><cite>'
-        f'a.example</cite><div class="title" title="{title}">{title}</div></a>'
-        '<div class="generic-snippet"><div class="content"><span class="t-secondary">1 week ago -</span>'
-        " Words.</div></div></div>"
-    )
-
-
-class TestBrave:
-    def test_ranks_are_counted_anew(self, read: Read) -> None:
-        """data-pos counts blocks, from 0 on some pages and from 1 on others (seen 2026-04 and 2026-06)."""
-        rows = [
-            snippet("https://a.example/", pos=1),
-            snippet("https://n.example/", kind='data-type="cluster"', pos=2),
-            snippet("https://b.example/", pos=4),
-        ]
-        page = read("brave", brave(*rows))
-        assert [(record["rank"], record["url"]) for record in page.records] == [
-            (1, "https://a.example/"),
-            (2, "https://b.example/"),
-        ]
-        assert (page.records[0]["snippet"], page.records[0]["date"]) == ("Words.", "1 week ago")
-
-    def test_ads_are_dropped(self, read: Read) -> None:
-        """brave/brave-core names their address; public parsers their id and type."""
-        rows = [
-            snippet("https://shop.example/", kind='data-type="ad" id="search-ad"'),
-            snippet("https://search.brave.com/a/redirect?click_url=https%3A%2F%2Fshop.example&amp;placement_id=1"),
-            snippet("/a/redirect?click_url=https%3A%2F%2Fshop.example&amp;placement_id=1"),
-            snippet("https://a.example/"),
-        ]
-        assert urls(read("brave", brave(*rows))) == ["https://a.example/"]
-
-    def test_links_of_the_answer_are_no_results(self, read: Read) -> None:
-        answer = (
-            '<div class="entity-infobox-wrapper"><div id="llm-snippet" class="snippet standalone">'
-            '<div id="chatllm-main-answer-content">'
-            '<a href="https://search.brave.com/ask?q=x"><div class="title">Elaborate</div></a>'
-            f"{snippet('https://inner.example/')}</div></div></div>"
-        )
-        assert urls(read("brave", brave(answer, snippet("https://a.example/")))) == ["https://a.example/"]
-
-    def test_rows_do_not_need_their_list(self, read: Read) -> None:
-        assert urls(read("brave", snippet("https://a.example/"))) == ["https://a.example/"]
-
-    def test_its_own_pages_can_be_results(self, read: Read) -> None:
-        rows = [
-            snippet("https://search.brave.com/help/goggles"),
-            snippet("https://search.brave.com/search?q=x", "More"),
-        ]
-        assert urls(read("brave", brave(*rows))) == ["https://search.brave.com/help/goggles"]
-
-    def test_titles_of_older_pages(self, read: Read) -> None:
-        row = (
-            '<div class="snippet fdb" data-type="web" data-pos="0">'
-            '<a href="https://a.example/" class="result-header"><span class="snippet-title">Title</span>'
-            '<cite class="snippet-url">a.example</cite></a><div class="snippet-content">'
-            '<p class="snippet-description">Words.</p></div></div>'
-        )
-        [record] = read("brave", brave(row)).records
-        assert (record["title"], record["snippet"]) == ("Title", "Words.")
-
-    @pytest.mark.parametrize(
-        "body",
-        [
-            '<main><div id="pow-captcha-top"><button class="button type--hero">I am</button></div></main>',
-            '<main><div id="pow-captcha-content"><progress id="pow-captcha-progress"></progress></div></main>',
-        ],
-    )
-    def test_proof_of_work(self, read: Read, body: str) -> None:
-        """Seven public clients look for it, most of them to click it."""
-        assert state(read("brave", body)) == ("challenge", "captcha", 0)
-
-    def test_words_about_captchas_are_words(self, read: Read) -> None:
-        page = read("brave", brave(snippet("https://a.example/", "Switch to traditional CAPTCHA")))
-        assert (state(page), page.warnings) == (("results", None, 1), ())
-
-    def test_nothing_found(self, read: Read) -> None:
-        banner = (
-            '<div id="bad-results-info-banner" class="snippet standalone"><div id="bad-results-content"><h4>'
-            "Not many great matches</h4></div></div>"
-        )
-        assert state(read("brave", brave(banner))) == ("no_results", None, 0)
-        assert state(read("brave", brave(banner, snippet("https://a.example/")))) == ("results", None, 1)
-
-    def test_an_empty_list_is_suspect_and_one_of_the_unknown_is_drift(self, read: Read) -> None:
-        assert state(read("brave", brave())) == ("suspected_block", None, 0)
-        assert state(
-            read("brave", brave('<div id="pagination"><a href="/search?q=x&amp;offset=1">Next</a></div>'))
-        ) == ("suspected_block", None, 0)
-        assert state(read("brave", brave('<article class="tile">A title. Words.</article>'))) == (
-            "unparseable",
-            None,
-            0,
-        )

@@ -44,6 +44,34 @@ def test_agreement_counts_shared_targets_and_their_order(lab: cn.Lab) -> None:
     assert agreement["rank_correlation"] == pytest.approx(-1)
 
 
+def test_printed_it_shows_who_lists_what_and_how_far_they_agree(lab: cn.Lab) -> None:
+    found = cn.compare("pour over coffee", browser=lab.browser, num_results=20, engines=["bing", "duckduckgo"])
+    text = str(found)
+    lines = text.splitlines()
+    assert lines[0] == "'pour over coffee': bing 20 results, duckduckgo 10 results"
+    assert lines[3] == "bing  duckduckgo  target"
+    row = found.targets.iloc[0]
+    assert lines[4].split() == [str(row["bing"]), str(row["duckduckgo"]), row["target"]]
+    assert lines[-5].split() == ["shared", "of", "jaccard", "rank", "correlation"]
+    pair = found.agreement.iloc[0]
+    said = ["bing,", "duckduckgo", str(pair["shared"]), str(30 - pair["shared"]), f"{pair['jaccard']:.2f}"]
+    assert lines[-4].split() == [*said, f"{pair['rank_correlation']:.2f}"]
+    assert " ".join(lines[-2:]) == (
+        "Note: duckduckgo: 10 of the 20 results asked for: DuckDuckGo's further pages have no address to go to"
+    )
+    assert max(map(len, lines)) <= 120
+    assert "  -" in text, "what one of them does not list has no rank there"
+
+
+def test_targets_that_an_engine_hides_are_not_compared(lab: cn.Lab) -> None:
+    lab.play("goto", engine="google")
+    found = cn.compare("tea", browser=lab.browser, engines=["google", "brave"])
+    [pair] = found.agreement.to_dict("records")
+    assert (pair["known_a"], pair["known_b"], pair["shared"]) == (0, 10, 0)
+    assert found.agreement["jaccard"].isna().all(), "0 would say that they disagree"
+    assert "Note: google: the targets of 10 of 10 results are hidden, and not compared" in str(found)
+
+
 def test_one_engine_that_fails_hides_none_of_the_others(lab: cn.Lab) -> None:
     lab.play("no-results", engine="bing")
     lab.play("sorry", engine="google")
@@ -52,7 +80,17 @@ def test_one_engine_that_fails_hides_none_of_the_others(lab: cn.Lab) -> None:
     assert found.failures["engine"].tolist() == ["google", "bing"]
     assert found.failures["error"].tolist() == ["SearchChallengeError", "NoResultsError"]
     assert found.failures["human_url"].notna().tolist() == [True, False]
-    assert isinstance(found.errors["google", "pour over coffee"], cn.SearchChallengeError)
+    error = found.errors["google", "pour over coffee"]
+    assert isinstance(error, cn.SearchChallengeError)
+    assert f"Failed: {error}" in str(found).splitlines(), "an address that a person has to open was broken in two"
+
+
+def test_where_all_fail_there_is_still_a_comparison(lab: cn.Lab) -> None:
+    lab.play("challenge")
+    found = cn.compare("tea", browser=lab.browser)
+    assert (found.pages, len(found.errors), len(found.targets), len(found.agreement)) == ((), 4, 0, 0)
+    assert str(found).splitlines()[0] == "'tea': no engine has results"
+    assert str(found).count("Failed: ") == 4
 
 
 def test_a_comparison_runs_its_engines_at_the_same_time(lab: cn.Lab, onlooker: Onlooker) -> None:

@@ -41,6 +41,23 @@ def test_results_vary_with_the_words() -> None:
     assert hosts[0] != hosts[1]
 
 
+@settings(deadline=None, max_examples=40)
+@given(st.text(min_size=1), st.text(min_size=1), st.integers(1, 40))
+def test_an_order_of_its_own_moves_results_a_little(query: str, order: str, count: int) -> None:
+    usual = {result.url: result.rank for result in results(query, 1, count + 10)}
+    other = results(query, 1, count, order=order)
+    assert [result.rank for result in other] == list(range(1, count + 1))
+    assert len({result.url for result in other}) == count
+    assert all(abs(usual[result.url] - result.rank) <= 8 for result in other)
+    assert [each for n in range(1, count + 1) for each in results(query, n, 1, order=order)] == other
+
+
+def test_engines_agree_in_part() -> None:
+    google, bing = ([each.url for each in results("tea", 1, 10, order=order)] for order in ("", "bing"))
+    assert bing != google
+    assert 5 <= len(set(google) & set(bing)) < 10
+
+
 def test_a_page_holds_what_has_to_be_escaped() -> None:
     text = " ".join(f"{result.title} {result.snippet}" for result in results("tea", 1, 20))
     for awkward in ("&", "<", ">", '"', "'", "$", "🧭", "ד", "د"):
