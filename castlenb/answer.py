@@ -5,13 +5,15 @@ It is generated text. It is labelled with the engine's name wherever it is shown
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from . import display
 from .engines import engine as engine_named
+from .links import same_target
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,6 +93,39 @@ class AIAnswer:
             "citations": [dict(record) for record in self.records],
             "warnings": list(self.warnings),
         }
+
+
+def citation_ranks(citations: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """See :meth:`castlenb.serp.SearchPage.citation_ranks`."""
+    import pandas as pd
+
+    pages: dict[str, int] = {}
+    sites: dict[str, int] = {}
+    for result in results:
+        if result["url"]:
+            pages.setdefault(same_target(result["url"]), result["rank"])
+        if host := _host(result["url"]) or result["site"]:
+            sites.setdefault(host, result["rank"])
+    rows = [
+        {
+            **{name: citation[name] for name in ("n", "title", "url", "site")},
+            "page_rank": pages.get(same_target(citation["url"])) if citation["url"] else None,
+            "site_rank": sites.get(_host(citation["url"]) or citation["site"] or ""),
+        }
+        for citation in citations
+    ]
+    kinds = {
+        "n": "Int64",
+        **dict.fromkeys(("title", "url", "site"), "string"),
+        "page_rank": "Int64",
+        "site_rank": "Int64",
+    }
+    return pd.DataFrame(rows, columns=list(kinds)).astype(kinds)
+
+
+def _host(url: str | None) -> str | None:
+    """As results name their site: without ``www.``."""
+    return (urlsplit(url).hostname or "").removeprefix("www.") or None if url else None
 
 
 def answer_from(

@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import sys
+import textwrap
 import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -104,6 +105,10 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--recency", choices=RECENCIES, help="only what is as new as this")
     parser.add_argument("--hl", default="en", help="language of the page (default en)")
     parser.add_argument("--gl", help="country of the results, two letters")
+    parser.add_argument("--ai", action="store_true", help="wait for the engine's AI answer as well")
+    parser.add_argument(
+        "--budget", type=float, default=6.0, metavar="S", help="seconds to wait for it after the results (default 6)"
+    )
     parser.add_argument("--deadline", type=float, default=20.0, metavar="S", help="seconds (default 20)")
     parser.add_argument("--json", action="store_true", help="one JSON object")
     _add_target(parser)
@@ -146,6 +151,8 @@ def _search_options(args: argparse.Namespace) -> dict[str, Any]:
         "recency": args.recency,
         "hl": args.hl,
         "gl": args.gl,
+        "ai_answer": args.ai,
+        "budget_s": args.budget,
         "deadline_s": args.deadline,
         "browser": args.target,
     }
@@ -253,6 +260,10 @@ def _demo(args: argparse.Namespace) -> int:
         for name, ms in page.timings.items():
             if ms is not None:
                 print(f"{name:<22}{ms:>6.0f}")
+        page = search("who makes the best pour over kettle", ai_answer=True, browser=lab.browser)
+        print('\n>>> castlenb.search("who makes the best pour over kettle", ai_answer=True).answer\n')
+        for line in str(page.answer).splitlines():
+            print(textwrap.fill(line, 110, break_long_words=False, break_on_hyphens=False))
         print(f"\n>>> print(castlenb.compare({query!r}))\n", flush=True)
         print(compare(query, browser=lab.browser))
     return OK

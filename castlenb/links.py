@@ -1,6 +1,6 @@
-"""Where an encrypted link leads, asked of the engine itself.
+"""Where links lead: whether two name the same page, and the target of an encrypted one, asked of the engine itself.
 
-The link is opened in a tab of ours with every answer held (``Fetch`` at the response stage): the redirect's
+Such a link is opened in a tab of ours with every answer held (``Fetch`` at the response stage): the redirect's
 ``Location`` is read and the request is ended there, so the target is never asked for anything. Each link costs the
 engine one request.
 """
@@ -25,6 +25,14 @@ LINK_S = 10.0
 
 HOPS = 3
 """Redirects on the engine's own host that are followed."""
+
+
+def same_target(url: str) -> str:
+    """What two addresses of the same page have in common: host and path, and the query where there is one. ``www.``,
+    the scheme, the case of the host, a trailing slash and a fragment are left out."""
+    parts = urlsplit(url)
+    query = f"?{parts.query}" if parts.query else ""
+    return (parts.hostname or "").removeprefix("www.") + parts.path.rstrip("/") + query
 
 
 async def locations(links: Sequence[str], house: Browser) -> list[str | None]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 from . import bridge, display
-from .answer import AIAnswer, answer_from
+from .answer import AIAnswer, answer_from, citation_ranks
 from .browser import Browser, BrowserLike, browser_for
 from .dates import plainly_older
 from .engines import RECENCIES, Engine
@@ -95,6 +95,15 @@ class SearchPage:
 
         table = pd.DataFrame([dict(record) for record in self.records], columns=list(COLUMNS))
         return table.astype({name: "Int64" if name == "rank" else "string" for name in COLUMNS})
+
+    def citation_ranks(self) -> pd.DataFrame:
+        """Which of the answer's sources are among the results, one row a citation, in the answer's order.
+
+        Columns: ``n``, ``title``, ``url``, ``site`` as in ``AIAnswer.citations``; ``page_rank``: the rank of the result
+        that is the same page; ``site_rank``: the best rank of one on the same site; both Int64, missing where there is
+        none. Empty without an answer.
+        """
+        return citation_ranks(self.answer.records if self.answer else (), self.records)
 
     def resolve_links(self, ranks: Iterable[int] | None = None, *, browser: BrowserLike = None) -> SearchPage:
         """The same page with the targets of encrypted links, asked of the engine: one request a link, half a second
@@ -266,15 +275,15 @@ async def search(
     asked = Asked(
         query,
         engine_named(engine),
-        num_results,
-        recency,
-        hl,
-        gl,
-        visibility,
-        deadline_s,
+        num_results=num_results,
+        recency=recency,
+        hl=hl,
+        gl=gl,
         ai_answer=ai_answer,
         budget_s=budget_s,
         early_stop=early_stop,
+        visibility=visibility,
+        deadline_s=deadline_s,
     )
     house = browser_for(browser)
     called = time.perf_counter()

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import urlsplit
 
 from . import display
 from .browser import Browser, BrowserLike, browser_for
 from .engines import engine as engine_named
 from .errors import CastleError, EndpointError, NeedsPerson
+from .links import same_target
 from .serp import COLUMNS, Asked, SearchPage, searched
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class Comparison(Searches):
         for page in self.pages:
             for record in page.records:
                 if record["url"]:
-                    row = rows.setdefault(_target(record["url"]), {"url": record["url"]})
+                    row = rows.setdefault(same_target(record["url"]), {"url": record["url"]})
                     row.setdefault(page.engine, record["rank"])
         answered = [page.engine for page in self.pages]
         table = pd.DataFrame(
@@ -182,6 +182,9 @@ async def compare(
     recency: str | None = None,
     hl: str = "en",
     gl: str | None = None,
+    ai_answer: bool = False,
+    budget_s: float = 6.0,
+    early_stop: bool = True,
     visibility: str = "emulated",
     deadline_s: float = 20.0,
     browser: BrowserLike = None,
@@ -194,7 +197,8 @@ async def compare(
     Args:
         query: as typed into a search box.
         engines: which, each once.
-        num_results, recency, hl, gl, visibility, deadline_s, browser: as for :func:`castlenb.search`, for each engine.
+        num_results, recency, hl, gl, ai_answer, budget_s, early_stop, visibility, deadline_s, browser: as for
+            :func:`castlenb.search`, for each engine.
 
     Raises:
         EndpointError, TargetError: the Chrome can not be had.
@@ -203,7 +207,20 @@ async def compare(
     if not engines or len(set(engines)) < len(engines):
         raise ValueError(f"engines has to name at least one engine, and each once, not {list(engines)!r}")
     each_asked = [
-        Asked(query, engine_named(name), num_results, recency, hl, gl, visibility, deadline_s) for name in engines
+        Asked(
+            query,
+            engine_named(name),
+            num_results=num_results,
+            recency=recency,
+            hl=hl,
+            gl=gl,
+            ai_answer=ai_answer,
+            budget_s=budget_s,
+            early_stop=early_stop,
+            visibility=visibility,
+            deadline_s=deadline_s,
+        )
+        for name in engines
     ]
     house = browser_for(browser)
     called = time.perf_counter()
@@ -222,6 +239,9 @@ async def searches(
     recency: str | None = None,
     hl: str = "en",
     gl: str | None = None,
+    ai_answer: bool = False,
+    budget_s: float = 6.0,
+    early_stop: bool = True,
     visibility: str = "emulated",
     deadline_s: float = 20.0,
     browser: BrowserLike = None,
@@ -233,7 +253,8 @@ async def searches(
 
     Args:
         queries: each as typed into a search box; a query given twice is asked once.
-        engine, num_results, recency, hl, gl, visibility, deadline_s, browser: as for :func:`castlenb.search`.
+        engine, num_results, recency, hl, gl, ai_answer, budget_s, early_stop, visibility, deadline_s, browser: as for
+            :func:`castlenb.search`.
 
     Raises:
         EndpointError, TargetError: the Chrome can not be had.
@@ -243,7 +264,20 @@ async def searches(
         raise ValueError("queries has to be several queries, not one string; for one there is search()")
     whose = engine_named(engine)
     each_asked = [
-        Asked(query, whose, num_results, recency, hl, gl, visibility, deadline_s) for query in dict.fromkeys(queries)
+        Asked(
+            query,
+            whose,
+            num_results=num_results,
+            recency=recency,
+            hl=hl,
+            gl=gl,
+            ai_answer=ai_answer,
+            budget_s=budget_s,
+            early_stop=early_stop,
+            visibility=visibility,
+            deadline_s=deadline_s,
+        )
+        for query in dict.fromkeys(queries)
     ]
     house = browser_for(browser)
     refused: list[NeedsPerson] = []
@@ -292,15 +326,6 @@ def _sorted(
         if isinstance(outcome, CastleError)
     }
     return pages, errors
-
-
-def _target(url: str) -> str:
-    parts = urlsplit(url)
-    return (
-        (parts.hostname or "").removeprefix("www.")
-        + parts.path.rstrip("/")
-        + (f"?{parts.query}" if parts.query else "")
-    )
 
 
 def _plain(table: pd.DataFrame) -> list[dict[str, Any]]:

@@ -132,3 +132,30 @@ def test_an_early_answer_costs_no_wait(lab: cn.Lab) -> None:
     assert page.answer is not None
     assert page.answer.settled_by == "marker"
     assert page.answer.timings["ai_settle_ms"] < page.timings["results_complete_ms"]  # type: ignore[operator]
+
+
+def test_citations_with_their_ranks_among_the_results(lab: cn.Lab) -> None:
+    lab.play("2026-08-04")
+    page = asked(lab)
+    ranks = page.citation_ranks()
+    assert list(ranks.columns) == ["n", "title", "url", "site", "page_rank", "site_rank"]
+    assert page.answer is not None
+    assert len(ranks) == len(page.answer.records) > 0
+    known = {record["url"]: record["rank"] for record in page.records}
+    for row in ranks.to_dict("records"):
+        assert row["page_rank"] == known[row["url"]]
+        assert row["site_rank"] <= row["page_rank"]
+
+
+def test_without_an_answer_there_are_no_citations_to_rank(lab: cn.Lab) -> None:
+    ranks = cn.search(QUERY, browser=lab.browser).citation_ranks()
+    assert len(ranks) == 0
+    assert str(ranks["page_rank"].dtype) == "Int64"
+
+
+def test_several_engines_with_their_answers(lab: cn.Lab) -> None:
+    lab.play("2026-08-04")
+    found = cn.compare(QUERY, engines=("google", "duckduckgo"), ai_answer=True, browser=lab.browser)
+    assert [page.answer.state for page in found.pages if page.answer] == ["settled", "unsupported"]
+    several = cn.searches([QUERY, "another one"], ai_answer=True, browser=lab.browser)
+    assert [page.answer.state for page in several.pages if page.answer] == ["settled", "settled"]

@@ -3,9 +3,10 @@
 import dataclasses
 from typing import Any, get_args
 
+import pandas as pd
 import pytest
 
-from castlenb.answer import COLUMNS, AIAnswer, answer_from
+from castlenb.answer import COLUMNS, AIAnswer, answer_from, citation_ranks
 from castlenb.engines import ENGINES
 from castlenb.engines.base import Part
 
@@ -162,3 +163,19 @@ def test_an_engine_with_an_answer_says_where_it_is(name: str) -> None:
     assert len(set(names)) == len(names)
     assert spec["trusted"]
     assert all(hook.name == "" for hook in engine.hooks if hook.part != "answer_marker")
+
+
+def test_a_citation_that_is_no_result_has_no_rank() -> None:
+    results = [
+        {"rank": 1, "url": "https://www.a.example/x/", "site": "a.example"},
+        {"rank": 2, "url": None, "site": "b.example"},
+        {"rank": 3, "url": "http://a.example/y", "site": "a.example"},
+    ]
+    citations = [
+        {"n": 1, "title": "A", "url": "https://a.example/y#part", "site": "The A"},
+        {"n": 2, "title": "B", "url": "https://b.example/", "site": "b.example"},
+        {"n": 3, "title": "C", "url": None, "site": None},
+    ]
+    ranks = citation_ranks(citations, results)
+    assert [None if row is pd.NA else int(row) for row in ranks["page_rank"]] == [3, None, None]
+    assert [None if row is pd.NA else int(row) for row in ranks["site_rank"]] == [1, 2, None]
