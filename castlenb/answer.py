@@ -47,7 +47,11 @@ class AIAnswer:
         timings: milliseconds on the page clock; empty where it was not watched. ``ai_shell_ms``: its container was
             seen, holding something else or nothing; ``ai_loading_ms``: it said that it was being written;
             ``ai_appear_ms``: its first prose; ``ai_declined_ms``: the page said that there is none; ``ai_settle_ms``:
-            the last change of its words, where it had settled by the end. ``None`` where it was not seen.
+            the last change of its words, where it had settled by the end; with ``network=True`` also ``ai_asked_ms``,
+            ``ai_first_byte_ms``, ``ai_last_byte_ms`` of its own request. ``None`` where it was not seen.
+        requests: the requests that brought it, with ``network=True``: dicts with ``path``, ``asked_ms``,
+            ``first_byte_ms``, ``last_byte_ms`` (page clock), ``bytes`` (as they came, compressed), ``status``,
+            ``failed`` (why, or ``None``). Empty where it came with the document, or was never asked for.
         warnings: what a careful reader would want to know.
     """
 
@@ -63,6 +67,7 @@ class AIAnswer:
     claims: tuple[Mapping[str, Any], ...] = ()
     markers: Mapping[str, bool] = field(default_factory=dict)
     timings: Mapping[str, float | None] = field(default_factory=dict)
+    requests: tuple[Mapping[str, Any], ...] = ()
     warnings: tuple[str, ...] = ()
 
     @cached_property
@@ -135,6 +140,7 @@ def answer_from(
     state: str | None = None,
     settled_by: str | None = None,
     timings: Mapping[str, float | None] | None = None,
+    requests: Sequence[Mapping[str, Any]] | None = None,
 ) -> AIAnswer:
     """The record of what ``page/answer.js`` returned.
 
@@ -144,6 +150,7 @@ def answer_from(
         state: what watching it showed, where that is known better than from one look at the page.
         settled_by: the same.
         timings: milliseconds on the page clock, by name.
+        requests: its own requests, where they were followed.
     """
     return AIAnswer(
         engine=engine,
@@ -158,5 +165,6 @@ def answer_from(
         claims=tuple(said["claims"]),
         markers=dict(said["markers"]),
         timings=dict(timings or {}),
+        requests=tuple(requests or ()),
         warnings=tuple(said["warnings"]),
     )

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from . import Lab, bridge, captures, compare, connect, display, search
 from .answer import AIAnswer
+from .asked import MAX_RESULTS
 from .captures import PathLike
 from .engines import ENGINES, RECENCIES, EngineError
 from .engines import engine as engine_named
 from .errors import CastleError, EndpointError, TargetError
-from .serp import MAX_RESULTS, SearchPage
+from .serp import SearchPage
 from .target import resolve_target
 
 if TYPE_CHECKING:

@@ -12,9 +12,10 @@ from urllib.parse import parse_qs, urlsplit
 
 from . import bridge, display
 from .answer import AIAnswer, answer_from, citation_ranks
+from .asked import Asked
 from .browser import Browser, BrowserLike, browser_for
 from .dates import plainly_older
-from .engines import RECENCIES, Engine
+from .engines import Engine
 from .engines import engine as engine_named
 from .errors import (
     Misuse,
@@ -26,13 +27,10 @@ from .errors import (
     UnparseableError,
 )
 from .links import locations
-from .visit import VISIBILITIES, AnswerRule, Errand, Rule, Visit, open_visitor
+from .visit import Errand, Visit, open_visitor
 
 if TYPE_CHECKING:
     import pandas as pd
-
-MAX_RESULTS = 20
-"""The most results one search gives: two pages of Google's ten. More would cost a guest's welcome."""
 
 COLUMNS = ("rank", "title", "url", "link", "link_form", "snippet", "site", "date", "fragment")
 """Columns of ``SearchPage.results``: ``rank`` is Int64, from 1; the others are strings or missing."""
@@ -166,60 +164,6 @@ class SearchPage:
         }
 
 
-@dataclass(frozen=True)
-class Asked:
-    """A search's own arguments, checked; see :func:`search`.
-
-    Raises:
-        ValueError: one is out of its range. Nothing has been dialled by then.
-    """
-
-    query: str
-    engine: Engine
-    num_results: int = 10
-    recency: str | None = None
-    hl: str = "en"
-    gl: str | None = None
-    visibility: str = "emulated"
-    deadline_s: float = 20.0
-    ai_answer: bool = False
-    budget_s: float = 6.0
-    early_stop: bool = True
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.query, str) or not self.query.strip():
-            raise ValueError("query is empty: give the words to search for")
-        if not isinstance(self.num_results, int) or not 1 <= self.num_results <= MAX_RESULTS:
-            raise ValueError(f"num_results has to be a whole number from 1 to {MAX_RESULTS}, not {self.num_results!r}")
-        if self.recency is not None and self.recency not in RECENCIES:
-            raise ValueError(f"recency has to be one of {', '.join(RECENCIES)} or None, not {self.recency!r}")
-        if self.visibility not in VISIBILITIES:
-            raise ValueError(f"visibility has to be one of {', '.join(VISIBILITIES)}, not {self.visibility!r}")
-        if not self.deadline_s > 0:
-            raise ValueError(f"deadline_s has to be more than 0 seconds, not {self.deadline_s!r}")
-        if not self.budget_s >= 0:
-            raise ValueError(f"budget_s has to be 0 seconds or more, not {self.budget_s!r}")
-        self.url(0)  # an engine that can not do what is asked says so here
-
-    def url(self, start: int) -> str:
-        """The address of the page of results that begins after ``start`` of them."""
-        return self.engine.search_url(
-            self.query, start=start, recency=self.recency, hl=self.hl, gl=self.gl, ai_answer=self.ai_answer
-        )
-
-    def wanted(self, start: int) -> int:
-        """How many results that page is to give; none, where it need not or can not be gone to."""
-        left, size, most = self.num_results - start, self.engine.page_size, self.engine.max_pages
-        if most is None or start < (most - 1) * size:
-            return max(0, min(left, size))
-        return max(0, left) if start < most * size else 0  # of the last page all will do: it can hold some more
-
-    def rule(self, start: int) -> Rule:
-        """When that page has been waited for long enough. Only the first is one that an answer stands on."""
-        answer = AnswerRule(self.budget_s, early_stop=self.early_stop) if self.ai_answer and not start else None
-        return Rule(self.wanted(start), answer=answer)
-
-
 async def search(
     query: str,
     *,
@@ -231,6 +175,7 @@ async def search(
     ai_answer: bool = False,
     budget_s: float = 6.0,
     early_stop: bool = True,
+    network: bool = False,
     visibility: str = "emulated",
     deadline_s: float = 20.0,
     browser: BrowserLike = None,
@@ -254,6 +199,8 @@ async def search(
         budget_s: seconds to wait for the answer once the results are complete, within the deadline. One that is still
             growing then is returned as it is, its state ``growing``, and a warning says that it is cut.
         early_stop: stop waiting when the page says that there will be no answer.
+        network: follow the answer's own request through the browser's network events as well, so that its waiting
+            splits into page, server and stream.
         visibility: ``"emulated"`` keeps the page's timers running by focus emulation; ``"hidden"`` does not.
         deadline_s: seconds for connecting, opening and reading together; waiting in line lies outside.
         browser: a Browser, or what names a Chrome (see :func:`castlenb.connect`); ``None`` for the configured one.
@@ -282,6 +229,7 @@ async def search(
         ai_answer=ai_answer,
         budget_s=budget_s,
         early_stop=early_stop,
+        network=network,
         visibility=visibility,
         deadline_s=deadline_s,
     )
@@ -296,7 +244,11 @@ async def searched(asked: Asked, house: Browser, *, queued_ms: float, called: fl
     visits: list[Visit] = []
     errand = Errand(asked.engine, asked.query, house)
     async with open_visitor(
-        errand, visibility=asked.visibility, deadline_s=asked.deadline_s, answers=asked.ai_answer
+        errand,
+        visibility=asked.visibility,
+        deadline_s=asked.deadline_s,
+        answers=asked.ai_answer,
+        network=asked.network,
     ) as visitor:
         try:
             while asked.wanted(start := len(visits) * asked.engine.page_size):
@@ -386,7 +338,14 @@ def _answer(visit: Visit, engine: Engine) -> AIAnswer:
         return answer_from(said, engine.name)
     state = ("settled" if visit.settled_by else "growing") if said["text"] else said["state"]
     times = {name: ms for name, ms in visit.timings().items() if name.startswith("ai_")}
-    return answer_from(said, engine.name, state=state, settled_by=visit.settled_by, timings=times)
+    return answer_from(
+        said,
+        engine.name,
+        state=state,
+        settled_by=visit.settled_by,
+        timings=times,
+        requests=visit.requests,
+    )
 
 
 def raise_for_state(page: SearchPage, sent_to: str) -> None:

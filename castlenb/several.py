@@ -11,11 +11,12 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import display
+from .asked import Asked
 from .browser import Browser, BrowserLike, browser_for
 from .engines import engine as engine_named
 from .errors import CastleError, EndpointError, NeedsPerson
 from .links import same_target
-from .serp import COLUMNS, Asked, SearchPage, searched
+from .serp import COLUMNS, SearchPage, searched
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -22,6 +22,7 @@ from .browser import Browser
 from .cdp.tab import Tab
 from .engines import Engine
 from .errors import CallTimeout, CastleError, NavigationFailed, ProtocolError, SearchTimeout
+from .traffic import Traffic, answer_times
 
 VISIBILITIES = ("emulated", "hidden")
 """``emulated``: focus emulation, so that the page's timers run; ``hidden``: a plain background tab (timers at 1 Hz)."""
@@ -102,6 +103,7 @@ class Visit:
         reading: what ``page/read.js`` returned: state, results, warnings, final address.
         answer: what ``page/answer.js`` returned; ``None`` where nobody asked.
         timeline: what ``page/watch.js`` recorded; milliseconds on the page clock.
+        requests: the answer's own requests (see :class:`.traffic.Traffic`); ``None`` where they were not followed.
         reason: what ended the wait: ``results``, ``parsed``, ``refused``, ``still`` (an empty page that nothing
             explains), ``deadline``; where an answer was waited for, ``marker`` or ``quiet`` (it settled), ``declined``,
             ``budget``.
@@ -115,6 +117,7 @@ class Visit:
     reading: dict[str, Any]
     answer: dict[str, Any] | None
     timeline: dict[str, Any]
+    requests: list[dict[str, Any]] | None
     reason: str
     documents: int
     offset_ms: float
@@ -136,6 +139,7 @@ class Visit:
         Where the AI answer was watched: ``ai_shell_ms``: its container was seen, holding something else or nothing;
         ``ai_loading_ms``: it said that it was being written; ``ai_appear_ms``: its first prose; ``ai_declined_ms``: the
         page said that there is none; ``ai_settle_ms``: the last change of its words, where it had settled by the end.
+        Where its requests were followed as well: ``ai_asked_ms``, ``ai_first_byte_ms``, ``ai_last_byte_ms``.
         """
         counts: list[list[float]] = self.timeline["counts"]
         times = {
@@ -146,7 +150,8 @@ class Visit:
             "loaded_ms": self.timeline.get("loaded_ms"),
             **self._answer_times(),
         }
-        return {name: None if t is None else round(t + self.offset_ms, 1) for name, t in times.items()}
+        network = {} if self.requests is None else answer_times(self.requests, self.offset_ms)
+        return {name: None if t is None else round(t + self.offset_ms, 1) for name, t in times.items()} | network
 
     @property
     def settled_by(self) -> str | None:
@@ -192,8 +197,11 @@ class Deadline:
 class Visitor:
     """A tab that has been prepared for one engine; :meth:`go` takes it to a page and comes back with the Visit."""
 
-    def __init__(self, tab: Tab, errand: Errand, deadline: Deadline, visibility: str) -> None:
+    def __init__(
+        self, tab: Tab, errand: Errand, deadline: Deadline, visibility: str, traffic: Traffic | None = None
+    ) -> None:
         self.tab = tab
+        self._traffic = traffic
         self._foreseen: int | None = tab.blank_world + 2
         self._errand = errand
         self._deadline = deadline
@@ -211,7 +219,7 @@ class Visitor:
             SearchTimeout: the deadline passed; ``page`` holds the Visit of what had come by then, where there was any.
             TabClosed, TabCrashed, ConnectionLost: the tab, its renderer or the Chrome went away.
         """
-        watch = _Watch(self.tab, rule, self._visibility, url, self._foreseen)
+        watch = _Watch(self.tab, rule, self._visibility, url, self._foreseen, self._traffic)
         self._foreseen = None
         try:
             async with asyncio.timeout_at(self._deadline.at):
@@ -228,7 +236,10 @@ class Visitor:
 class _Watch:
     """The wait on one address, through however many documents it leads."""
 
-    def __init__(self, tab: Tab, rule: Rule, visibility: str, url: str, foreseen: int | None) -> None:
+    def __init__(
+        self, tab: Tab, rule: Rule, visibility: str, url: str, foreseen: int | None, traffic: Traffic | None
+    ) -> None:
+        self._traffic = traffic
         self._tab = tab
         self._rule = rule
         self._visibility = visibility
@@ -361,6 +372,7 @@ class _Watch:
             reading=found["reading"],
             answer=found["answer"],
             timeline=found["timeline"],
+            requests=None if self._traffic is None else self._traffic.requests(found["timeline"]["request_start_ms"]),
             reason=found["reason"],
             documents=self._documents,
             offset_ms=offset,
@@ -386,13 +398,14 @@ async def open_visitor(
     visibility: str = "emulated",
     deadline_s: float = 20.0,
     answers: bool = False,
+    network: bool = False,
     prepare: Prepare | None = None,
 ) -> AsyncIterator[Visitor]:
     """A tab of our own, ready for the errand's engine. The caller holds a slot of the browser (``Browser.slot``).
 
     The deadline covers connecting, opening the tab and all that is done with it. With ``answers`` the page's AI answer
-    is read as well. ``prepare`` is awaited on the tab
-    before it is sent anywhere.
+    is read as well, and with ``network`` its own requests are followed. ``prepare`` is awaited on the tab before it is
+    sent anywhere.
 
     Raises:
         EndpointError: the Chrome can not be had.
@@ -414,11 +427,14 @@ async def open_visitor(
                         prepare=[("Page.addScriptToEvaluateOnNewDocument", script)],
                     )
                 )
+                traffic = Traffic(tab, errand.engine) if network else None
+                if traffic is not None:
+                    await traffic.follow()
                 if prepare is not None:
                     await prepare(tab)
         except TimeoutError as late:
             raise timed_out(errand, deadline, "about:blank") from late
-        yield Visitor(tab, errand, deadline, visibility)
+        yield Visitor(tab, errand, deadline, visibility, traffic)
 
 
 def timed_out(errand: Errand, deadline: Deadline, url: str, cut: Visit | None = None) -> SearchTimeout:

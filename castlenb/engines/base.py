@@ -89,6 +89,7 @@ class AnswerForm:
         language: attributes that tell the language of its prose, on it, in it or around it, in order of trust.
         formula: attribute that holds the source of a formula, which is drawn; read where there is no MathML.
         never: regular expressions on host and path of links in its prose that are no sources.
+        requests: regular expressions on host and path of the requests that bring it after the document.
         one_place: all its wrappers mark the same place, so one that lies apart is drift; else each marks a form of its
             own.
     """
@@ -97,6 +98,7 @@ class AnswerForm:
     language: tuple[str, ...] = ("lang",)
     formula: str | None = None
     never: tuple[str, ...] = ()
+    requests: tuple[str, ...] = ()
     one_place: bool = False
 
 

@@ -299,6 +299,6 @@ BING = Engine(
     links=LINKS,
     never=NEVER,
     refusals=REFUSALS,
-    answer=AnswerForm("Bing generative answer"),
+    answer=AnswerForm("Bing generative answer", requests=(rf"^{OWN}/cmc/fetch", rf"^{OWN}/qna/")),
     specimen=SPECIMEN,
 )

@@ -168,6 +168,6 @@ BRAVE = Engine(
     hooks=HOOKS + ANSWER_HOOKS,
     never=NEVER,
     refusals=REFUSALS,
-    answer=AnswerForm("Brave AI summary"),
+    answer=AnswerForm("Brave AI summary", requests=(rf"^{OWN}/api/chatllm/",)),
     specimen=SPECIMEN,
 )

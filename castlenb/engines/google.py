@@ -338,6 +338,7 @@ GOOGLE = Engine(
         language=("data-rl", "lang"),
         formula="data-xpm-latex",
         never=(r"^(?:support|policies|accounts|myactivity|myadcenter)\.google\.",),
+        requests=(rf"^{OWN}/async/folsrch$",),  # lazy answers, saved pages and blockers' lists since 2025-02
         one_place=True,
     ),
     specimen=SPECIMEN,

@@ -173,6 +173,7 @@
     return {
       origin_ms: performance.timeOrigin,
       status: since("responseStatus"),
+      request_start_ms: since("requestStart"),
       response_end_ms: since("responseEnd"),
       parsed_ms: since("domContentLoadedEventStart") ?? parsedAt,
       loaded_ms: since("loadEventStart"),

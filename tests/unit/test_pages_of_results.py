@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from castlenb.asked import Asked
 from castlenb.browser import Browser
 from castlenb.engines import ENGINES, Engine, EngineError
-from castlenb.serp import COLUMNS, Asked, page_from
+from castlenb.serp import COLUMNS, page_from
 from castlenb.target import Target
 from castlenb.visit import Visit
 
@@ -30,7 +31,7 @@ def visit(rows: list[dict[str, Any]], state: str = "results") -> Visit:
         "url": "https://x.example/",
     }
     timeline: dict[str, Any] = {"counts": []}
-    return Visit("https://x.example/", reading, None, timeline, "results", 1, 0.0, datetime.now(UTC), "emulated")
+    return Visit("https://x.example/", reading, None, timeline, None, "results", 1, 0.0, datetime.now(UTC), "emulated")
 
 
 def joined(*pages: list[dict[str, Any]], most: int | None = None) -> Any:
