@@ -57,12 +57,12 @@
   const isShell = (wrapper, around) => around.some((area) => contains(wrapper, area));
 
   // Where the prose is: what the first of the selectors finds that has any, outermost only. There can be several parts.
-  function bodiesIn(wrapper, around) {
+  function bodiesIn(wrapper, around, speaks = prose.speaks) {
     for (let rank = 0; rank < BODY.length; rank++) {
       const css = BODY[rank];
       const found = [...(is(wrapper, css) ? [wrapper] : []), ...within(wrapper, css)];
       const outer = found.filter((each, at) => !found.some((other, before) => before < at && contains(other, each)));
-      const bodies = outer.filter((each) => !isShell(each, around) && !isAlike(each) && prose.speaks(each));
+      const bodies = outer.filter((each) => !isShell(each, around) && !isAlike(each) && speaks(each));
       if (bodies.length) return { bodies, css, rank };
     }
     return { bodies: [], css: null, rank: Infinity };
@@ -160,7 +160,9 @@
     }
     const whole = candidates.filter((each) => !isShell(each, around));
     for (const wrapper of whole) {
-      const { bodies, rank } = bodiesIn(wrapper, around);
+      // Where it has shown prose, words that have come in its place are prose: no styles are asked for at each change.
+      const spoken = at?.bodies.length && wrapper === at.wrapper;
+      const { bodies, rank } = bodiesIn(wrapper, around, spoken ? prose.mentions : prose.speaks);
       if (bodies.length) return { wrapper, bodies, rank };
     }
     return { wrapper: whole[0] || candidates[0], bodies: [], shell: !whole.length };

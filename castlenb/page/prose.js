@@ -3,6 +3,7 @@
 //
 //   write(roots)    {text, chips}: the text, and each citation mark with the words it stands after
 //   speaks(root)    whether there is any prose yet; stops at the first word
+//   mentions(root)  the same without asking for styles: hidden words count
 //   shown(roots)    how many characters of prose the page shows there, counted without the rules of `write`
 (function (spec, dom) {
   const { parentOf, firstOf, nextOf, kindOf, textOf, nameOf, contains, matches, closest, attribute, first, within } = dom;
@@ -114,26 +115,28 @@
   // Visibility of its own; a whole column can be hidden until scripts have run.
   const isVeiled = (style, around) => style.visibility !== "visible" && around === "visible";
 
-  // In two passes: what attributes alone rule out costs nothing, and asking for a style makes the browser work out many.
-  function speaks(root) {
-    const walk = (node, visibility, depth) => {
-      if (depth > DEEPEST) return says(textOf(node));
-      for (let child = firstOf(node); child; child = nextOf(child)) {
-        const kind = kindOf(child);
-        if (kind === Node.TEXT_NODE && says(textOf(child))) return true;
-        if (kind !== Node.ELEMENT_NODE || isChip(child)) continue;
-        if (visibility === null) {
-          if (!isBarred(child) && !dom.hidden(child) && walk(child, null, depth + 1)) return true;
-          continue;
-        }
-        const style = styleOf(child);
-        if (isSkipped(child, style) || isVeiled(style, visibility)) continue;
-        if (walk(child, style.visibility, depth + 1)) return true;
+  // Whether there is a word of prose in it, as far as styles tell (`visibility` is that around it) or, without, as far as
+  // the mark-up does.
+  function holds(node, visibility, depth = 0) {
+    if (depth > DEEPEST) return says(textOf(node));
+    for (let child = firstOf(node); child; child = nextOf(child)) {
+      const kind = kindOf(child);
+      if (kind === Node.TEXT_NODE && says(textOf(child))) return true;
+      if (kind !== Node.ELEMENT_NODE || isChip(child)) continue;
+      if (visibility === null) {
+        if (!isBarred(child) && !dom.hidden(child) && holds(child, null, depth + 1)) return true;
+        continue;
       }
-      return false;
-    };
-    return walk(root, null, 0) && walk(root, styleOf(root).visibility, 0);
+      const style = styleOf(child);
+      if (isSkipped(child, style) || isVeiled(style, visibility)) continue;
+      if (holds(child, style.visibility, depth + 1)) return true;
+    }
+    return false;
   }
+
+  // What the mark-up rules out costs nothing; asking for a style makes the browser work out many.
+  const mentions = (root) => holds(root, null);
+  const speaks = (root) => mentions(root) && holds(root, styleOf(root).visibility);
 
   // ---- code: what stands around it in its box (a language, "Copy", a warning) is no prose --------------------------
 
@@ -402,5 +405,5 @@
     return count;
   }
 
-  return { write, speaks, shown, isMedia };
+  return { write, speaks, mentions, shown, isMedia };
 })
