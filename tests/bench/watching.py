@@ -66,4 +66,4 @@ async def _script_times(target: str) -> tuple[Sequence[float], Sequence[float]]:
 
 async def _script_ms(session: Session) -> float:
     metrics = (await session.call("Performance.getMetrics"))["metrics"]
-    return 1000 * next(each["value"] for each in metrics if each["name"] == "ScriptDuration")
+    return float(1000 * next(each["value"] for each in metrics if each["name"] == "ScriptDuration"))
