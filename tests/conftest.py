@@ -1,6 +1,7 @@
 """What every test stands on: no way off this machine, one backend for coroutines, and a last line that tells."""
 
 import os
+from typing import Any
 
 import pytest
 
@@ -20,6 +21,18 @@ def pytest_report_header() -> str:
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:
     return "asyncio"
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A process that runs a part of the tests tells the one that began them which pages it has read."""
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["real_pages"] = sorted(real_pages.tested)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    real_pages.tested.update(getattr(node, "workeroutput", {}).get("real_pages", ()))
 
 
 @pytest.hookimpl(trylast=True)

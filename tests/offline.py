@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 import socket
 import struct
 import subprocess
@@ -35,6 +36,8 @@ def main(command: list[str]) -> int:
         os.environ.pop(guard.VARIABLE, None)
     sys.stderr.write(f"network: {guard.hold()}\n")
     sys.stderr.flush()
+    # A job that a shell started in the background ignores Ctrl-C, and so would all that the tests start and interrupt.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     if sys.platform == "win32":
         return subprocess.call(command)  # exec there starts a second process and returns to the shell at once
     try:
