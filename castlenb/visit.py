@@ -259,7 +259,7 @@ class _Watch:
         return await self._until_done(deadline)
 
     async def _until_done(self, deadline: Deadline) -> Visit:
-        wait = f"typeof castlenb === 'object' ? castlenb.watcher.wait({self._rule.as_json()}) : location.href"
+        wait = f"globalThis.castlenb?.watcher?.wait ? castlenb.watcher.wait({self._rule.as_json()}) : location.href"
         said = await self._set_off(wait, deadline)
         while True:
             if said is None:
@@ -323,7 +323,7 @@ class _Watch:
             if deadline.phase == "watch":
                 with contextlib.suppress(CastleError):  # what it means is for the wait itself to say
                     world = await self._tab.world(page.WORLD)
-                    await self._tab.session.evaluate("globalThis.castlenb?.watcher.tick()", context_id=world)
+                    await self._tab.session.evaluate("globalThis.castlenb?.watcher?.tick?.()", context_id=world)
 
     def _replaced(self, gone: ProtocolError) -> None:
         """The document went away under the wait: a redirect by script, a reload. The new one has a watcher too."""
@@ -336,7 +336,7 @@ class _Watch:
         try:
             async with asyncio.timeout(_AFTER_DEADLINE_S):
                 said = await self._ask(
-                    "typeof castlenb === 'object' ? castlenb.watcher.now() : ''", timeout=_AFTER_DEADLINE_S
+                    "globalThis.castlenb?.watcher?.now ? castlenb.watcher.now() : ''", timeout=_AFTER_DEADLINE_S
                 )
         except (TimeoutError, ProtocolError):
             return None
