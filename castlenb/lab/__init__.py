@@ -14,15 +14,22 @@ from typing import Self
 
 from ..errors import LabError
 from .chromium import Chromium, find_chromium
+from .repertoire import A_BING_CARD, ALL_ANSWER, NO_GOOGLE_ANSWER
 from .scenario import Scenario, Step, names, register, scenario
 from .server import Engine, Request, Server
+from .truth import Mark, Truth, of_page, of_server
 
 __all__ = [
+    "ALL_ANSWER",
+    "A_BING_CARD",
+    "NO_GOOGLE_ANSWER",
     "Chromium",
     "FakeWeb",
+    "Mark",
     "Request",
     "Scenario",
     "Step",
+    "Truth",
     "add_engine",
     "find_chromium",
     "names",
@@ -108,12 +115,37 @@ class FakeWeb:
     def parts(self, request: Request, *, timeout: float = 2.0) -> list[tuple[str, float]]:
         """When each part of a page was there: ``[("head", 93.1), ("results", 478.2), …]``, ms on the page's own clock.
 
-        A page reports at its end and when it is left; this waits for that, and is empty if it does not.
+        A page reports when nothing more will come and when it is left; this waits for that, and is what there is so far
+        if it does not happen.
         """
+        self._await_report(request, timeout)
+        return request.parts
+
+    def truth(self, request: Request, *, origin_ms: float | None = None, timeout: float = 5.0) -> Truth:
+        """The true timeline of a page, to compare a measured one with.
+
+        A page with marks tells its own, once nothing more will come or once it has been left; this waits for that, and
+        is what there is so far if it does not happen. Of a page without marks it is when the server wrote each part.
+
+        Args:
+            request: the one for the page, as :meth:`searches` lists it.
+            origin_ms: the page's ``performance.timeOrigin``; only used of a page without marks.
+            timeout: seconds.
+
+        Raises:
+            LabError: the page has no marks, and it was not said when its clock began.
+        """
+        if request.report.marked:
+            self._await_report(request, timeout)
+            return of_page(request.report)
+        if origin_ms is None:
+            raise LabError(f"the page of {request.scenario!r} has no marks: say its performance.timeOrigin")
+        return of_server(request.report, origin_ms)
+
+    def _await_report(self, request: Request, timeout: float) -> None:
         end = time.monotonic() + timeout
-        while not request.parts and time.monotonic() < end:
+        while request.report.marked and not request.report.over and time.monotonic() < end:
             time.sleep(0.005)
-        return list(request.parts)
 
     def start(self) -> None:
         """Start server and Chromium.
@@ -149,7 +181,7 @@ class FakeWeb:
     def _choose(self, engine: Engine, query: str) -> Scenario:
         for place in ((engine.name, query), (None, query), (engine.name, None), (None, None)):
             if (what := self._playing.get(place)) is not None:
-                return scenario(what, engine.name) if isinstance(what, str) else what
+                return scenario(what, engine.name, query) if isinstance(what, str) else what
         raise AssertionError("something is always playing")
 
 

@@ -9,11 +9,13 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode
 
 from . import content
+from .answers import Answer
 from .content import Result
 from .pages import template
-from .scenario import Scenario, Step
+from .scenario import Scenario
 from .server import Reply, Request
-from .stage import CLEARED, Handler, ResultsPage, Stage, nonce, parts, start_of
+from .sheet import ResultsPage, nonce, parts
+from .stage import CLEARED, Handler, Stage, start_of
 
 PAGE_SIZE = 10
 ORIGIN = "https://www.bing.com"
@@ -24,6 +26,7 @@ class Bing(Stage):
 
     name = "bing"
     hosts: tuple[str, ...] = ("www.bing.com",)
+    stream = ("/cmc/fetch", "IG")
 
     def paths(self) -> Mapping[str, Handler]:
         return {"/ck/a": self._click, "/aclk": self._advert, "/challenge/verify": self._cleared}
@@ -76,14 +79,28 @@ def unwrapped(coded: str) -> str:
     return url if coded.startswith("a1") and url.startswith(("https://", "http://")) else ""
 
 
+class _Answer(Answer):
+    """The first item of the list, on the first page."""
+
+    template = template("bing-answer.html")
+    place = "#b_results"
+    wrapper = inside = container = "#b_results > li.b_qnacdxcont"
+    body = ".gs_caphead_main"
+    cards = inside
+    lacks = frozenset({"settled", "offered"})
+
+
 class _Page(ResultsPage):
+    answers = _Answer
+
     def __init__(self, bing: Bing, request: Request, scenario: Scenario) -> None:
         asked = request.query
         query, filters = asked.get("q", ""), asked.get("filters", "")
         start = max(0, start_of(asked.get("first", "")) - 1)
         self.start = start if start < scenario.total else 0
         results = bing.results(query, start=start, filters=filters, total=scenario.total)
-        super().__init__(request, scenario, results, query=query, lang=asked.get("setlang", "en"))
+        lang = asked.get("setlang", "en")
+        super().__init__(request, scenario, results, query=query, lang=lang, has_answer=not self.start)
         ahead = range(0, min(self.total, 50), PAGE_SIZE)
         self.pages = [(n // PAGE_SIZE + 1, self._address(n)) for n in ahead if n != self.start]
         self.next_href = self._address(self.start + PAGE_SIZE) if self.start + PAGE_SIZE < self.total else ""
@@ -94,6 +111,9 @@ class _Page(ResultsPage):
     def opening(self) -> Iterable[str]:
         yield _serp.open(self)
         if self.shows_results:
+            yield self.answer_at()
+            if self.card:
+                yield _serp.large_card(self)
             yield _serp.ads(self, "b_adTop", 2)
             yield _serp.card(self)
         elif self.kind != "empty":
@@ -114,14 +134,15 @@ class _Page(ResultsPage):
     def end(self) -> str:
         return str(_serp.end(self))
 
-    def change(self, step: Step) -> str:
-        raise NotImplementedError(step.part)
-
     def link(self, result: Result) -> str:
         """A result's ``href``: direct, wrapped, or the one and the other by turns."""
         if self.links == "url" or (self.links == "mixed" and result.rank % 2):
-            return wrapped(result.url, f"{self.nonce}{result.rank}")
+            return self.wrapped(result)
         return result.url
+
+    def wrapped(self, result: Result) -> str:
+        """A result's address as the answer's sources have it, whatever the scenario says: through ``/ck/a``."""
+        return wrapped(result.url, f"{self.nonce}{result.rank}")
 
     def inner(self, target: str) -> str:
         """A wrapped link that leads nowhere a result can lead: to another page of Bing's, to a script."""

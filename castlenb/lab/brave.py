@@ -7,11 +7,13 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode
 
 from . import content
+from .answers import Act, Answer
 from .content import Result
 from .pages import template
-from .scenario import Scenario, Step
+from .scenario import Scenario
 from .server import Reply, Request
-from .stage import CLEARED, Handler, ResultsPage, Stage, nonce, start_of
+from .sheet import ResultsPage, nonce
+from .stage import CLEARED, Handler, Stage, start_of
 
 PAGE_SIZE = 20
 ORIGIN = "https://search.brave.com"
@@ -22,6 +24,7 @@ class Brave(Stage):
 
     name = "brave"
     hosts: tuple[str, ...] = ("search.brave.com",)
+    stream = ("/api/chatllm/answer", "key")
 
     def paths(self) -> Mapping[str, Handler]:
         return {"/a/redirect": self._advert, "/api/captcha/pow": self._cleared}
@@ -50,18 +53,41 @@ class Brave(Stage):
         await reply.redirect(onward, [("Set-Cookie", f"{CLEARED}=1; Path=/; Secure")])
 
 
+class _Answer(Answer):
+    """Before the first result, on the first page, unless the address says ``summary=0``."""
+
+    template = template("brave-answer.html")
+    place = "#results"
+    wrapper = ".entity-infobox-wrapper"
+    inside = "#llm-snippet > .snippet-content-wrapper"
+    container = "#llm-snippet"
+    body = "#chatllm-main-answer-content"
+    cards = ".chatllm-answer-list"
+
+    @property
+    def sources(self) -> list[Result]:
+        """Four, by whose titles they are told: a comma is what separates them."""
+        return [result for result in self.page.results if "," not in result.title][:4]
+
+    def settled(self) -> list[Act]:
+        whole = ["set", self.body, "class", "chatllm-content llm-output llm-output-complete svelte-1fz0gqk"]
+        return [["put", self.cards, "beforeend", self.template.ending(self)], whole]
+
+
 class _Page(ResultsPage):
+    answers = _Answer
+
     def __init__(self, brave: Brave, request: Request, scenario: Scenario) -> None:
         asked = request.query
         query, self.offset = asked.get("q", ""), start_of(asked.get("offset", ""))
         results = brave.results(query, offset=self.offset, tf=asked.get("tf", ""), total=scenario.total)
-        super().__init__(request, scenario, results, query=query)
-        self.offers_answer = asked.get("summary") != "0"
+        has_answer = asked.get("summary") != "0" and not self.offset
+        super().__init__(request, scenario, results, query=query, has_answer=has_answer)
         more = (self.offset + 1) * PAGE_SIZE < self.total
         self.next_href = self._address(self.offset + 1) if more else ""
         self.previous_href = self._address(self.offset - 1) if self.offset else ""
         # Brave counts its blocks from 0, and from 1 where a box about an entity comes before them.
-        self._pos = -1 if self.offers_answer else 0
+        self._pos = -1 if has_answer else 0
 
     def head(self) -> str:
         return str(_serp.head(self))
@@ -69,8 +95,7 @@ class _Page(ResultsPage):
     def opening(self) -> Iterable[str]:
         yield _serp.open(self)
         if self.shows_results:
-            if self.offers_answer:
-                yield _serp.answer(self)
+            yield self.answer_at()
             yield _serp.advert(self)
         elif self.kind != "empty":
             yield _serp.nothing(self) if self.kind == "no-results" else _serp.unknown(self)
@@ -87,9 +112,6 @@ class _Page(ResultsPage):
 
     def end(self) -> str:
         return str(_serp.end(self))
-
-    def change(self, step: Step) -> str:
-        raise NotImplementedError(step.part)
 
     def next_pos(self) -> int:
         """Brave's own count of the blocks in the list."""

@@ -74,12 +74,18 @@ def results(query: str, first: int, count: int, *, within_hours: int | None = No
 
 def prose(query: str, chars: int, salt: str = "") -> str:
     """Exactly ``chars`` characters of readable text about a query; a shorter text is the beginning of a longer one."""
-    chance = Random(f"{query}|prose|{salt}")
-    text = f"{_capital(query)} is best understood in parts."
-    while len(text) < chars:
-        text += " " + _capital(chance.choice(_CLAUSES).format(q=query)) + "."
-    cut = text[:chars]
+    cut = _running(query, chars, salt, _OPENINGS[0])
     return cut[:-1] + "." if cut.endswith(" ") else cut
+
+
+def passage(query: str, chars: int, wording: int = 0) -> list[str]:
+    """``chars`` characters of an answer's prose, in paragraphs; a shorter one is the beginning of a longer one.
+
+    White space at a paragraph's end counts. Another ``wording`` is another text from its first words on.
+    """
+    text = _running(query, chars, f"answer{wording or ''}", _OPENINGS[wording % len(_OPENINGS)])
+    sentences = re.split(r"(?<=\. )(?=[A-Z])", text)
+    return ["".join(sentences[n : n + 3]) for n in range(0, len(sentences), 3)]
 
 
 def questions(query: str, count: int) -> list[str]:
@@ -140,6 +146,14 @@ def _result(query: str, rank: int, within_hours: int | None) -> Result:
     )
 
 
+def _running(query: str, chars: int, salt: str, opening: str) -> str:
+    chance = Random(f"{query}|prose|{salt}")
+    text = opening.format(q=query, Q=_capital(query))
+    while len(text) < chars:
+        text += " " + _capital(chance.choice(_CLAUSES).format(q=query)) + "."
+    return text[:chars]
+
+
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
@@ -191,6 +205,11 @@ _SNIPPETS: Sequence[tuple[str, str]] = (
     ("لمحة عن ", " بالعربية والإنجليزية."),
     ("How ", " changed between the first edition and the last, with tables."),
     ("The committee’s view of ", " – summarised, dated and signed."),
+)
+_OPENINGS: Sequence[str] = (
+    "{Q} is best understood in parts.",
+    "In short, {q} is a matter of three things.",
+    "No two sources say the same of {q}.",
 )
 _CLAUSES: Sequence[str] = (
     "the early sources on {q} disagree about almost everything",

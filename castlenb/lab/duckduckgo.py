@@ -9,9 +9,10 @@ from urllib.parse import parse_qs, quote, unquote
 from . import content
 from .content import Result
 from .pages import template
-from .scenario import Scenario, Step
+from .scenario import Scenario
 from .server import Reply, Request
-from .stage import CLEARED, Handler, ResultsPage, Stage, nonce, parts, start_of
+from .sheet import ResultsPage, nonce, parts
+from .stage import CLEARED, Handler, Stage, start_of
 
 PAGE_SIZE = 10
 ORIGIN = "https://html.duckduckgo.com"
@@ -114,9 +115,6 @@ class _Page(ResultsPage):
 
     def end(self) -> str:
         return str(_serp.end(self))
-
-    def change(self, step: Step) -> str:
-        raise NotImplementedError(step.part)
 
     def link(self, result: Result) -> str:
         """A result's ``href``: direct, wrapped, or the one and the other by turns."""

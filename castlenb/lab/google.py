@@ -9,15 +9,16 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
 from . import content
+from .answers import Act, Answer, Page
 from .content import Result
 from .pages import template
-from .scenario import Scenario, Step
+from .scenario import Scenario
 from .server import Reply, Request
-from .stage import Handler, ResultsPage, Stage, nonce, parts, put, start_of
+from .sheet import ResultsPage, nonce, parts
+from .stage import Handler, Stage, put, start_of
 
 PAGE_SIZE = 10
 ORIGIN = "https://www.google.com"
@@ -34,6 +35,7 @@ class Google(Stage):
     name = "google"
     hosts: tuple[str, ...] = ("www.google.com", "google.com", "consent.google.com")
     again = "gws_rd=ssl"
+    stream = ("/async/folsrch", "ei")
 
     def __init__(self) -> None:
         super().__init__()
@@ -52,7 +54,7 @@ class Google(Stage):
 
     def query_of(self, path: str, query: Mapping[str, str]) -> str:
         """The words searched for; of a wall, those of the search it stands before."""
-        if path != "/search":
+        if path not in ("/search", self.stream[0]):
             return parse_qs(urlsplit(query.get("continue", "")).query).get("q", [""])[-1]
         return query.get("q", "")
 
@@ -141,8 +143,35 @@ class Google(Stage):
         return f"/goto?url={token}"
 
 
+class _Answer(Answer):
+    """At the top of the classic layout or after its third result; fetched apart, or within the document."""
+
+    template = template("google-answer.html")
+    place = '[id^="lcim_"]'
+    wrapper = "#eKIzJc"
+    inside = "#B2Jtyd"
+    container = "#m-x-content"
+    body = '[data-container-id="main-col"]'
+    chip = "[data-animation-atomic]"
+    cards = '[data-container-id="rhs-col"]'
+
+    def __init__(self, page: Page, scenario: Scenario) -> None:
+        super().__init__(page, scenario)
+        self.inline = scenario.placement == "inline" and self.by != "parser"
+
+    def settled(self) -> list[Act]:
+        whole = ["set", '[data-subtree="mfc"]', "data-complete", "true"]
+        return [["put", self.container, "beforeend", self.template.ending(self)], whole]
+
+    def declined(self) -> list[Act]:
+        words = ["fill", self.inside, self.template.declined(self)]
+        return [words, ["set", self.wrapper, "style", "display:none"]]
+
+
 class _Page(ResultsPage):
     """One results page, in either layout."""
+
+    answers = _Answer
 
     def __init__(self, google: Google, request: Request, scenario: Scenario) -> None:
         asked = request.query
@@ -151,24 +180,13 @@ class _Page(ResultsPage):
         start = start_of(asked.get("start", ""))
         results = google.results(query, start=start, as_qdr=asked.get("as_qdr", ""), total=scenario.total)
         kind = "empty" if _filtered_away(asked, self.classic) else scenario.page
-        shows = bool(results) and kind not in ("no-results", "empty", "unparseable")
-        self._answer = scenario.answer if self.classic and shows else None
-        super().__init__(
-            request, scenario, results, query=query, lang=asked.get("hl", "en"), kind=kind, answer=self._answer or ()
-        )
+        lang = asked.get("hl", "en")
+        super().__init__(request, scenario, results, query=query, lang=lang, kind=kind, has_answer=self.classic)
         pages = range(1, min(-(-self.total // PAGE_SIZE), 10) + 1)
         self.pages = [(n, self._address(start=(n - 1) * PAGE_SIZE)) for n in pages if (n - 1) * PAGE_SIZE != start]
         self.next_href = self._address(start=start + PAGE_SIZE) if start + PAGE_SIZE < self.total else ""
         self._google = google
         self._rpos = 0
-
-    @property
-    def answer(self) -> Markup:
-        """What the page has of an answer from the start: nothing, all of it, or an empty place."""
-        if self._answer is None:
-            return Markup()
-        inside = Markup() if self._answer else _answers.container(self._prose_and_sources(903))
-        return Markup(_answers.wrapper(self, inside, bool(self._answer)))
 
     def head(self) -> str:
         return str(_serp.head(self))
@@ -185,6 +203,8 @@ class _Page(ResultsPage):
         yield (_serp.rich if odd else _serp.organic)(self, result, self.next_rpos())
         if self.classic and (furniture := _AFTER.get(place)):
             yield furniture(self)
+        if place == 2 and self.answer is not None and self.answer.inline:
+            yield _serp.inline(self)
 
     def closing(self) -> Iterable[str]:
         if self.kind in ("results", "unparseable"):
@@ -212,34 +232,12 @@ class _Page(ResultsPage):
         self._rpos += 1
         return self._rpos
 
-    def change(self, step: Step) -> str:
-        """A script that changes the answer as a step says."""
-        if step.part == "settled":
-            return (
-                'document.getElementById("m-x-content").closest("[data-subtree]").setAttribute("data-complete", "true")'
-            )
-        return f'document.getElementById("B2Jtyd").innerHTML = {htmlsafe_json_dumps(self._in_answer(step))}'
-
-    def _in_answer(self, step: Step) -> str:
-        if step.part == "shell":
-            return str(_answers.container(self.prose("shell", step.chars)))
-        if step.part == "answer":
-            return str(_answers.container(self._prose_and_sources(step.chars)))
-        visible = {"loading": "loading", "declined": "unavailable"}[step.part]
-        return str(_answers.container(_answers.header("AI Overview", visible)))
-
-    def _prose_and_sources(self, chars: int) -> Markup:
-        sentences = re.split(r"(?<=\. )(?=[A-Z])", self.prose("answer", chars))
-        paragraphs = ["".join(sentences[n : n + 3]) for n in range(0, len(sentences), 3)]
-        return Markup(_answers.header("AI Overview", "") + _answers.body(self, paragraphs, self.results[:5:2]))
-
     def _address(self, start: int) -> str:
         query = {"q": self.query, "start": start} | ({} if self.classic else {"udm": 14})
         return f"/search?{urlencode(query)}"
 
 
 _serp: Any = template("google.html")
-_answers: Any = template("google-answer.html")
 _gates: Any = template("google-gates.html")
 _AFTER = {0: _serp.paa, 2: _serp.places, 4: _serp.stories}
 _CONSENT_TITLES = {

@@ -28,6 +28,7 @@ from urllib.parse import parse_qs, parse_qsl
 
 from ..errors import LabError
 from .scenario import Scenario
+from .truth import Report
 
 if TYPE_CHECKING:
     from tornado.httputil import HTTPServerRequest
@@ -59,8 +60,7 @@ class Request:
         headers: names in lower case.
         port: the client's, by which connections can be told apart.
         scenario: name of what was played.
-        parts: ``[(part, ms), …]``, when each part of the page was there, on its own clock; filled in once the page has
-            reported, at its end and when it is left.
+        report: what is known of when each part of the page was written, and was there.
     """
 
     id: int
@@ -74,7 +74,12 @@ class Request:
     body: str
     port: int
     scenario: str
-    parts: list[tuple[str, float]] = field(default_factory=list, compare=False)
+    report: Report = field(default_factory=Report, compare=False)
+
+    @property
+    def parts(self) -> list[tuple[str, float]]:
+        """``[(part, ms), …]``, when each part of the page was there, on its own clock, as far as it has reported."""
+        return [(mark.part, mark.ms) for mark in self.report.marks]
 
     @property
     def url(self) -> str:
@@ -108,11 +113,15 @@ class Reply:
     """The answer to one request, to be sent in time.
 
     Every method that sends raises :class:`Gone` when the client has left.
+
+    Attributes:
+        started: what ``until()`` counts from, on ``time.perf_counter()``; may be set to another request's.
+        begun: the headers have been sent.
     """
 
     def __init__(self, request: HTTPServerRequest) -> None:
         self._connection = cast(Any, request.connection)
-        self._started = time.perf_counter()
+        self.started = time.perf_counter()
         self._gone = asyncio.Event()
         self.begun = False
         self._connection.set_close_callback(self._gone.set)
@@ -120,8 +129,8 @@ class Reply:
         self._connection.stream.set_nodelay(True)
 
     async def until(self, ms: float) -> None:
-        """Wait until so many milliseconds after the request came in."""
-        left = ms / 1000 - (time.perf_counter() - self._started)
+        """Wait until so many milliseconds after ``started``, which is when the request came in."""
+        left = ms / 1000 - (time.perf_counter() - self.started)
         if left > 0:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._gone.wait(), left)
@@ -133,12 +142,10 @@ class Reply:
         from tornado.httputil import HTTPHeaders, ResponseStartLine
 
         lines = HTTPHeaders()
-        for name, value in (
-            ("Content-Type", "text/html; charset=UTF-8"),
-            ("Cache-Control", "private, max-age=0"),
-            *headers,
-        ):
+        for name, value in headers:
             lines.add(name, value)
+        for name, value in (("Content-Type", "text/html; charset=UTF-8"), ("Cache-Control", "private, max-age=0")):
+            lines.setdefault(name, value)
         self.begun = True
         await self._sent(
             self._connection.write_headers(ResponseStartLine("", status, _REASONS.get(status, "Lab")), lines, first)
@@ -215,6 +222,11 @@ class Server:
         self._thread: threading.Thread | None = None
 
     @property
+    def answering(self) -> int:
+        """Requests that are being answered."""
+        return len(self._tasks)
+
+    @property
     def resolver_rules(self) -> str:
         """``--host-resolver-rules`` that send every host here, and every other name nowhere."""
         hosts = ", ".join(f"MAP {host} 127.0.0.1:{self.port}" for host in self.hosts)
@@ -286,6 +298,7 @@ class Server:
     async def _answer(self, incoming: HTTPServerRequest) -> None:
         at = time.time()
         reply = Reply(incoming)
+        request = None
         try:
             if incoming.path == TRUTH_PATH:
                 self._note_truth(incoming.query, incoming.body)
@@ -299,7 +312,8 @@ class Server:
                 return
             await engine.answer(request, reply, scenario)
         except Gone:
-            pass
+            if request is not None:  # what its page has reported last may be on its way
+                self._loop.call_later(0.5, request.report.end)
         except Exception:
             self.errors.append(traceback.format_exc())
             _log.exception("the lab could not answer %s", incoming.uri)
@@ -330,12 +344,11 @@ class Server:
         return request, scenario
 
     def _note_truth(self, query: str, body: bytes) -> None:
-        """A page reports all it has each time, so the longest report is the last."""
         page = int(parse_qs(query)["page"][0])
-        marks = [(str(part), float(ms)) for part, ms in json.loads(body)]
         for request in reversed(self.requests):
-            if request.id == page and len(marks) > len(request.parts):
-                request.parts[:] = marks
+            if request.id == page:
+                request.report.note(json.loads(body))
+                return
 
 
 _log = logging.getLogger("castlenb.lab")

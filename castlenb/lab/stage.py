@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import secrets
+import json
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
 from itertools import groupby
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
-from markupsafe import Markup
-
-from . import content
-from .content import Result
-from .pages import template
-from .scenario import Scenario, Step
-from .server import TRUTH_PATH, Reply, Request
+from .scenario import Scenario
+from .server import Reply, Request
+from .sheet import PAGES, Chunk, ResultsPage, nonce, parts
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -37,16 +32,22 @@ class Stage:
         hosts: what it answers as; the first is the one searched, and another that has no path of its own leads there.
         search: the path of results pages.
         again: what an address gets that leads to itself once more, by a 302 or by script.
+        stream: the path of the request that brings an answer, and its parameter that names the page; empty where there
+            is no such request.
     """
 
     name: str
     hosts: tuple[str, ...]
     search: ClassVar[str] = "/search"
     again: ClassVar[str] = "rdr=1"
+    stream: ClassVar[tuple[str, str]] = ("", "")
 
     def __init__(self) -> None:
-        self._made: OrderedDict[tuple[str, Scenario], list[tuple[float, bytes]]] = OrderedDict()
+        self._made: OrderedDict[tuple[str, Scenario], _Made] = OrderedDict()
+        self._awaited: OrderedDict[str, ResultsPage] = OrderedDict()
         self._paths: Mapping[str, Handler] = {self.search: self._search, "/": self._home, **self.paths()}
+        if self.stream[0]:
+            self._paths = {self.stream[0]: self._stream, **self._paths}
 
     # What a subclass says
 
@@ -120,18 +121,22 @@ class Stage:
             else:
                 reply.reset()
             return
-        chunks = self._chunks(request, scenario)
-        headers = (*scenario.headers, *self.headers(scenario))
+        made = self._make(request, reply, scenario)
+        headers = (*scenario.headers, *self.headers(scenario), *made.headers)
+        first, *others = made.chunks
         # Headers and mark-up of the same instant go out together, as a benchmark's page would from a real server.
-        together = chunks[0][0] <= scenario.headers_ms
-        await reply.begin(self.status(scenario), headers, chunks[0][1] if together else b"")
-        for at_ms, text in chunks[together:]:
-            await reply.until(at_ms)
-            await reply.write(text)
+        if first.at_ms > scenario.headers_ms:
+            first, others = Chunk(0, (), b""), [first, *others]
+        request.report.writes(first.parts)
+        await reply.begin(self.status(scenario), headers, first.text)
+        for chunk in others:
+            await reply.until(chunk.at_ms)
+            request.report.writes(chunk.parts)
+            await reply.write(chunk.text)
         if scenario.ending == "never":
             await reply.never()
         elif scenario.ending == "reset":
-            await reply.until(chunks[-1][0] + 50)
+            await reply.until(made.chunks[-1].at_ms + 50)
             reply.reset()
         else:
             reply.end()
@@ -144,131 +149,51 @@ class Stage:
         """What the response says besides."""
         return ()
 
-    def _chunks(self, request: Request, scenario: Scenario) -> list[tuple[float, bytes]]:
+    def _make(self, request: Request, reply: Reply, scenario: Scenario) -> _Made:
         """The page in time. One without marks is the same each time it is asked for, and made once."""
-        keep = not scenario.marks and request.method == "GET" and self.same_each_time(scenario)
-        chunks = self._made.get((request.target, scenario)) if keep else None
-        if chunks is None:
+        request.report.marked = scenario.marks
+        alike = not scenario.marks and request.method == "GET" and self.same_each_time(scenario)
+        made = self._made.get((request.target, scenario)) if alike else None
+        if made is None:
             page = self.page(request, scenario)
+            if page.answer is not None and page.answer.by == "stream" and page.answer.steps:
+                page.started = reply.started
+                page.stream_url = f"{self.stream[0]}?{urlencode({'q': page.query, self.stream[1]: page.nonce})}"
+                put(self._awaited, page.nonce, page, 32)
+                alike = False
             grouped = groupby(page.steps, key=lambda step: step.at_ms)
-            chunks = [(at_ms, "".join(map(page.part, steps)).encode()) for at_ms, steps in grouped]
-            if keep:
-                put(self._made, (request.target, scenario), chunks, 200)
-        return chunks
+            made = _Made([page.chunk(at_ms, steps) for at_ms, steps in grouped], page.headers())
+            if alike:
+                put(self._made, (request.target, scenario), made, 32)
+        return made
+
+    async def _stream(self, request: Request, reply: Reply, scenario: Scenario) -> None:
+        """What a page's script asks for: a line for each step of its answer, in time."""
+        page = self._awaited.pop(request.query.get(self.stream[1], ""), None)
+        if page is None or page.answer is None:
+            await reply.send(404, parts.plain("Error 404", "No page waits for this answer."))
+            return
+        reply.started = page.started
+        await reply.begin(200, (("Content-Type", "application/json"), ("X-Content-Type-Options", "nosniff")))
+        for at_ms, steps in groupby(page.answer.steps, key=lambda step: step.at_ms):
+            lines, came = "", []
+            for step in steps:
+                lines += json.dumps([step.part, page.answer.acts(step)]) + "\n"
+                came.append((step.part, page.answer.chars))
+            await reply.until(at_ms)
+            page.report.writes(came)
+            await reply.write(lines.encode())
+        reply.end()
 
     async def _home(self, request: Request, reply: Reply, scenario: Scenario) -> None:
         await reply.send(200, parts.plain(self.name.title(), "The lab's front page has nothing to see."))
 
 
-PAGES = ("results", "no-results", "empty", "unparseable")
-"""What a scenario's ``page`` says of a results page; everything else is a refusal."""
+class _Made(NamedTuple):
+    """A page, ready to be sent."""
 
-
-class ResultsPage:
-    """One results page: what its templates need, and the parts that the scenario's steps name.
-
-    Args:
-        results: those of this page, in order.
-        answer: steps of an AI answer, where the layout has one.
-
-    Attributes:
-        kind: one of :data:`PAGES`.
-    """
-
-    def __init__(
-        self,
-        request: Request,
-        scenario: Scenario,
-        results: list[Result],
-        *,
-        query: str,
-        lang: str = "en",
-        kind: str | None = None,
-        answer: tuple[Step, ...] = (),
-    ) -> None:
-        self.url = request.url
-        self.query = query
-        self.lang = lang
-        self.nonce = nonce()
-        self.marks = scenario.marks
-        self.truth_url = f"{TRUTH_PATH}?page={request.id}"
-        self.total = scenario.total
-        self.overlay = scenario.overlay
-        self.results = results
-        self.kind = kind or scenario.page
-        if self.kind not in PAGES:  # a refusal that has been cleared
-            self.kind = "results"
-        if self.kind == "results" and not results:
-            self.kind = "no-results"
-        self.shows_results = self.kind == "results"
-        self.questions = content.questions(query, 4)
-        self.related = content.related(query, 8)
-        self.weight = dead_weight(scenario.weight_kb // 2)
-        self.links = scenario.links
-        self.steps = _in_time(scenario.steps, answer)
-        self._opened = False
-
-    # What a subclass says, as mark-up
-
-    def head(self) -> str:
-        """What stands before everything else."""
-        raise NotImplementedError
-
-    def opening(self) -> Iterable[str]:
-        """What stands before the first row; of an unparseable page, what stands in place of the rows as well."""
-        raise NotImplementedError
-
-    def row(self, place: int, result: Result) -> Iterable[str]:
-        """One result, counted from 0 on this page, and what stands after it."""
-        raise NotImplementedError
-
-    def closing(self) -> Iterable[str]:
-        """What stands after the last row."""
-        raise NotImplementedError
-
-    def end(self) -> str:
-        """The rest, but for the last two tags."""
-        raise NotImplementedError
-
-    def change(self, step: Step) -> str:
-        """A script that changes the page as a step says that is no part of the document."""
-        raise NotImplementedError
-
-    # What the templates use
-
-    def elsewhere(self, kind: str, number: int) -> str:
-        """A link that is no result's: of a question, a place, a panel, …"""
-        return f"https://{kind}.elsewhere.example/{number}"
-
-    def prose(self, salt: str, chars: int) -> str:
-        """Some text."""
-        return content.prose(self.query, chars, salt)
-
-    def part(self, step: Step) -> str:
-        """The mark-up of one step, with the script that notes its instant."""
-        if step.part not in ("head", "results", "end"):
-            return f'<script nonce="{self.nonce}">{self._noted(step)}</script>\n'
-        text = {"head": self.head, "results": lambda: "".join(self._rows(step)), "end": self.end}[step.part]()
-        mark = f'<script nonce="{self.nonce}">__part("{step.part}")</script>\n' if self.marks else ""
-        return str(text) + mark + ("</body></html>\n" if step.part == "end" else "")
-
-    def _rows(self, step: Step) -> Iterable[str]:
-        if not self._opened:
-            self._opened = True
-            yield from self.opening()
-        if self.shows_results:
-            for place, result in list(enumerate(self.results))[step.first : step.last]:
-                yield from self.row(place, result)
-        if step.last is None:
-            yield from self.closing()
-
-    def _noted(self, step: Step) -> str:
-        return f'__part("{step.part}", () => {{ {self.change(step)}; }})' if self.marks else self.change(step)
-
-
-def nonce() -> str:
-    """Something that is not the same twice."""
-    return secrets.token_urlsafe(9)
+    chunks: list[Chunk]
+    headers: tuple[tuple[str, str], ...]
 
 
 def start_of(value: str, least: int = 0) -> int:
@@ -281,22 +206,3 @@ def put(store: OrderedDict[K, V], key: K, value: V, most: int) -> None:
     store[key] = value
     if len(store) > most:
         store.popitem(last=False)
-
-
-@lru_cache(maxsize=8)
-def dead_weight(kilobytes: int) -> Markup:
-    """Mark-up and data of about that size which nothing shows."""
-    return Markup(parts.weight(content.filler(kilobytes)))
-
-
-def _in_time(steps: tuple[Step, ...], answer: tuple[Step, ...]) -> list[Step]:
-    """All steps in the order of their time; a document ends after the last of them."""
-    ordered = sorted((step for step in (*steps, *answer) if step.part != "end"), key=lambda step: step.at_ms)
-    for step in steps:
-        if step.part == "end":
-            ordered.append(Step(max(step.at_ms, ordered[-1].at_ms), "end"))
-    return ordered
-
-
-parts: Any = template("parts.html")
-"""Macros of every engine's pages: ``marks``, ``weight``, ``plain``, ``hop``."""

@@ -93,12 +93,13 @@ class TestTime:
             web.play(name)
             await page.go(address(name))
             (request,) = web.searches(name)
-            noted = [(part, ms) for part, ms in web.parts(request)]
+            noted = web.parts(request)
             planned = [(step.part, step.at_ms) for step in scenario(name).steps]
+            planned.insert(1, ("row", planned[1][1]))
             assert [part for part, _ in noted] == [part for part, _ in planned]
             assert all(ms >= at_ms for (_, ms), (_, at_ms) in zip(noted, planned, strict=True))
             assert [ms for _, ms in noted] == sorted(ms for _, ms in noted)
-            assert [list(part) for part in noted] == await page.value("window.__truth")
+            assert [list(mark) for mark in web.truth(request).marks] == await page.value("window.__truth")
             marks = "performance.getEntriesByType('mark').map((m) => [m.name, m.startTime])"
             assert await page.value(marks) == [[f"lab:{part}", ms] for part, ms in noted]
 
@@ -146,14 +147,14 @@ class TestTime:
         web.play("2026-08-04")
         await page.go(classic("field"))
         assert [part for part, _ in web.parts(web.searches("field")[0])] == (
-            ["head", "results", "shell", *["answer"] * 5, "settled", "end"]
+            ["head", "row", "results", "wrapper", "shell", *["answer"] * 5, "sources", "settled", "end"]
         )
         context = await page.tab.world("watch")
         sizes = await page.tab.session.evaluate("sizes", context_id=context)
         assert sizes == [["shell", 28_864], *(["prose", chars] for chars in (142, 385, 640, 811, 903))]
         assert await page.value("document.querySelectorAll('#eKIzJc [data-complete=true]').length") == 1
         await page.go(address("field, plain"))
-        assert [part for part, _ in web.parts(web.searches("field, plain")[0])] == ["head", "results", "end"]
+        assert [part for part, _ in web.parts(web.searches("field, plain")[0])] == ["head", "row", "results", "end"]
 
     async def test_without_marks_there_is_no_script(self, web: FakeWeb, page: Page) -> None:
         web.play("instant")

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from castlenb.errors import LabError
-from castlenb.lab import FakeWeb, Scenario, names, register, scenario
-from castlenb.lab.content import WINDOWS, _result, prose, questions, results
+from castlenb.lab import A_BING_CARD, ALL_ANSWER, NO_GOOGLE_ANSWER, FakeWeb, Scenario, names, register, scenario
+from castlenb.lab.content import WINDOWS, _result, passage, prose, questions, results
 
 
 @settings(deadline=None)
@@ -100,6 +100,21 @@ def test_prose_grows_and_keeps_what_it_had(query: str, chars: int, more: int) ->
     assert prose(query, chars + more)[: chars - 1] == prose(query, chars)[: chars - 1]
 
 
+@given(st.text(min_size=1, max_size=40), st.integers(1, 2000), st.integers(0, 500), st.integers(0, 2))
+def test_a_passage_grows_in_place(query: str, chars: int, more: int, wording: int) -> None:
+    shorter, longer = passage(query, chars, wording), passage(query, chars + more, wording)
+    assert sum(map(len, shorter)) == chars
+    assert longer[: len(shorter) - 1] == shorter[:-1]
+    assert longer[len(shorter) - 1].startswith(shorter[-1])
+
+
+def test_another_wording_is_another_text_of_that_length() -> None:
+    for chars in (1, 40, 600):
+        texts = ["".join(passage("tea", chars, wording)) for wording in range(3)]
+        assert len(set(texts)) == 3
+        assert {len(text) for text in texts} == {chars}
+
+
 def test_questions_are_about_the_words() -> None:
     assert all("{braces}" in question for question in questions("{braces}", 4))
 
@@ -119,6 +134,44 @@ def test_an_engine_can_have_its_own_version(monkeypatch: pytest.MonkeyPatch) -> 
     assert scenario("common", "one").about == "For one."
     assert scenario("common", "other").about == scenario("common").about == "For all."
     assert names() == ["common"]
+
+
+def test_a_query_can_have_its_own_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["castlenb.lab.scenario"], "_registry", {})
+    register(Scenario("common", "For all."))
+    register(Scenario("common", "For one engine."), engine="one")
+    register(Scenario("common", "For one query."), query="Why  not?")
+    register(Scenario("common", "For both."), engine="one", query="both")
+    about = {
+        (engine, query): scenario("common", engine, query).about
+        for engine in ("one", "other")
+        for query in ("", "why not?", "BOTH", "else")
+    }
+    assert about == {
+        ("one", ""): "For one engine.",
+        ("one", "why not?"): "For one query.",
+        ("one", "BOTH"): "For both.",
+        ("one", "else"): "For one engine.",
+        ("other", ""): "For all.",
+        ("other", "why not?"): "For one query.",
+        ("other", "BOTH"): "For all.",
+        ("other", "else"): "For all.",
+    }
+    assert names() == names("one") == ["common"]
+
+
+def test_the_field_notes_queries() -> None:
+    def answers(engine: str, query: str) -> bool:
+        return scenario("2026-08-04", engine, query).answer is not None
+
+    engines = ("google", "bing", "brave", "duckduckgo")
+    assert [answers(engine, "anything else") for engine in engines] == [True, False, True, False]
+    assert not answers("google", NO_GOOGLE_ANSWER)
+    assert scenario("2026-08-04", "bing", A_BING_CARD).card
+    assert [answers(engine, ALL_ANSWER) for engine in engines] == [True, True, True, False]
+    # A query's version is an engine's own: another engine's day is not changed by it.
+    assert scenario("2026-08-04", "brave", NO_GOOGLE_ANSWER) == scenario("2026-08-04", "brave")
+    assert scenario("2026-08-04", "duckduckgo", NO_GOOGLE_ANSWER) == scenario("2026-08-04", "duckduckgo")
 
 
 def test_what_is_played_is_checked_when_it_is_said() -> None:

@@ -1,18 +1,23 @@
 """The lab's server without a browser: what it logs, what it sends, and how it ends."""
 
 import asyncio
+import json
+import re
 import ssl
 import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
 from castlenb.lab.google import Google
-from castlenb.lab.scenario import Scenario, scenario
+from castlenb.lab.scenario import Scenario, Step, scenario
 from castlenb.lab.server import HOSTS, Reply, Request, Server
+
+SEARCH = "https://www.google.com/search?q="
 
 
 class Broken:
@@ -171,3 +176,58 @@ def test_it_runs_beside_a_loop_of_the_callers(web: Web) -> None:
         return (await asyncio.to_thread(web.get, "https://www.google.com/")).status_code
 
     assert asyncio.run(ask()) == 200
+
+
+def test_every_part_is_noted_when_it_is_written(web: Web) -> None:
+    for name in ("instant", "two-parts", "answer-parser", "2026-08-04"):
+        web.playing = name
+        assert web.get(f"{SEARCH}{name}").status_code == 200
+        request = web.server.requests[-1]
+        wrote = request.report.wrote
+        assert [at for _, at, _ in wrote] == sorted(at for _, at, _ in wrote)
+        for step in (*scenario(name).steps, *(scenario(name).answer or ())):
+            last = next(at for part, at, _ in reversed(wrote) if part == step.part)
+            assert 1000 * (last - request.at) >= step.at_ms - 1
+    chars = [chars for part, _, chars in wrote if part == "answer"]
+    assert chars == [142, 385, 640, 811, 903]
+
+
+def stream_of(page: str) -> str:
+    found = re.search(r'"stream": "([^"]+)"', page)
+    assert found
+    return "https://www.google.com" + json.loads(f'"{found[1]}"')
+
+
+def test_a_stream_is_for_one_page_and_once(web: Web) -> None:
+    web.playing = "answer-stream"
+    stream = stream_of(web.get(SEARCH + "tea").text)
+    lines = [json.loads(line) for line in web.get(stream).text.splitlines()]
+    assert [part for part, _ in lines] == ["answer"] * 4 + ["sources", "settled"]
+    assert all(acts for _, acts in lines)
+    assert web.get(stream).status_code == 404
+
+
+def test_pages_that_never_ask_are_forgotten(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+    at_once = replace(scenario("marked"), name="now", answer=(Step(0, "answer", chars=9),), answer_by="stream")
+    monkeypatch.setattr(web.server, "_choose", lambda engine, query: at_once)
+    streams = [stream_of(web.get(f"{SEARCH}{n}").text) for n in range(40)]
+    assert [web.get(stream).status_code for stream in (streams[0], streams[-1])] == [404, 200]
+
+
+def test_a_hostile_pages_policy_lets_its_own_script_run_and_no_other(web: Web) -> None:
+    web.playing = "hostile"
+    answer = web.get(SEARCH + "tea")
+    policy = answer.headers["Content-Security-Policy"]
+    nonces = set(re.findall(r'<script nonce="([^"]+)"', answer.text))
+    assert len(nonces) == 1
+    assert f"script-src 'nonce-{nonces.pop()}'" in policy
+    assert "require-trusted-types-for 'script'" in policy
+    web.playing = "marked"
+    assert "Content-Security-Policy" not in web.get(SEARCH + "tea").headers
+
+
+def test_steps_that_nobody_knows_are_an_error_and_not_left_out(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+    odd = Scenario("odd", "A slip.", scenario("marked").steps, answer=(Step(0, "anwser"),))
+    monkeypatch.setattr(web.server, "_choose", lambda engine, query: odd)
+    assert web.get(SEARCH + "tea").status_code == 500
+    assert "knows no step 'anwser'" in web.server.errors[-1]
