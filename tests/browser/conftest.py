@@ -42,6 +42,9 @@ class Onlooker:
             await connection.root.call("Target.closeTarget", {"targetId": target_id})
 
         self._with(close)
+        until = time.monotonic() + 15  # the answer comes before the tab has gone
+        while any(tab["targetId"] == target_id for tab in self.tabs()) and time.monotonic() < until:
+            time.sleep(0.01)
 
     def crash(self, target_id: str) -> None:
         async def crash(connection: Connection) -> None:
