@@ -40,6 +40,11 @@ def script_with_reader(spec: dict[str, Any], body: str) -> str:
     return _with_reader(json.dumps(spec, sort_keys=True), body)
 
 
+def script_with_answers(spec: dict[str, Any], body: str) -> str:
+    """The same, in which ``body`` finds ``answers`` as well."""
+    return script_with_reader(spec, f"const answers = (() => {{ {_answers()} }})();\n{body}")
+
+
 def reader_expression(spec: dict[str, Any]) -> str:
     """An expression that evaluates to the reader of results alone."""
     return f"((spec) => {_reading()}(document).reader)({json.dumps(spec, sort_keys=True)})"
