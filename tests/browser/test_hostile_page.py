@@ -65,7 +65,7 @@ def test_it_misleads_nobody(web: cn.Lab, meek: Any) -> None:
     for what in (meek, hostile(meek)):
         page, request = asked(web, what)
         read[what.name] = said(page)
-        truth = web.web.truth(request, timeout=30)
+        truth = web.web.truth(request)
         assert [mark.part for mark in truth.marks].count("results") == 2
         assert [mark.part for mark in truth.marks].count("answer") == 3
         for name in ("parse_ready_ms", "results_complete_ms", "ai_shell_ms", "ai_appear_ms", "ai_settle_ms"):
