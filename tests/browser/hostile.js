@@ -1,9 +1,9 @@
 // The script of a page that means harm; it runs before anything else on it, in the page's own world.
 //
-// It keeps what it needs for itself, breaks the rest, and takes down what a page can see of its visitors: once when all
-// is there, and once more when it is left. What it takes down goes to `noticed`; the instants of its parts, as on the
-// lab's other pages, to `truth`.
-(function (truth, noticed) {
+// It keeps what it needs for itself, breaks the rest as soon as the lab's own script has what that needs (`__harm`), and
+// takes down what a page can see of its visitors: once when all is there (`__late`), and once more when it is left. What
+// it takes down goes to `noticed`.
+(function (noticed) {
   // ---- kept for itself ----------------------------------------------------------------------------------------------
 
   const { apply, ownKeys, getPrototypeOf, getOwnPropertyDescriptor } = Reflect;
@@ -17,10 +17,10 @@
   };
   const stringify = JSON.stringify;
   const now = method(Performance, "now");
-  const mark = method(Performance, "mark");
   const entriesOf = method(Performance, "getEntries");
   const beacon = method(Navigator, "sendBeacon");
-  const byId = method(Document, "getElementById");
+  const find = method(Document, "querySelector");
+  const create = method(Document, "createElement");
   const rootOf = getter(Document, "documentElement");
   const bodyOf = getter(Document, "body");
   const focused = method(Document, "hasFocus");
@@ -31,10 +31,11 @@
   const attributesOf = getter(Element, "attributes");
   const outerOf = getter(Element, "outerHTML");
   const nameOf = getter(Element, "localName");
-  const closest = method(Element, "closest");
-  const write = method(Element, "setAttribute");
+  const setMarkup = getOwnPropertyDescriptor(Element.prototype, "innerHTML").set;
   const fill = method(Element, "replaceChildren");
+  const adders = { afterbegin: method(Element, "prepend"), beforeend: method(Element, "append") };
   const contentOf = getter(HTMLTemplateElement, "content");
+  const firstOf = getter(DocumentFragment, "firstElementChild");
   const known = method(WeakSet, "has");
   const know = method(WeakSet, "add");
   const [open, send, Request, Known] = [method(XMLHttpRequest, "open"), method(XMLHttpRequest, "send"), XMLHttpRequest, WeakSet];
@@ -163,82 +164,78 @@
     beacon(agent, noticed + "?when=leaving", stringify(after));
   }
 
-  // ---- what it does in time: the lab's own marks, with what was kept ------------------------------------------------
-
-  const instants = [];
-  const report = () => beacon(agent, truth, stringify(instants));
   const fixed = (name, value) => Object.defineProperty(window, name, { value });
-  fixed("__truth", instants);
-  fixed("__part", (part, change) => {
-    if (change) change();
-    const instant = now(clock);
-    note(instants, [part, instant]);
-    mark(clock, "lab:" + part, { startTime: instant });
-    report();
-    if (part === "end") late();
-  });
-  // Strings as mark-up are against the page's own policy.
-  fixed("__put", (id) => fill(byId(page, "B2Jtyd"), contentOf(byId(page, id))));
-  fixed("__settle", () => write(closest(byId(page, "m-x-content"), "[data-subtree]"), "data-complete", "true"));
-  addEventListener("pagehide", () => {
-    report();
-    leaving();
-  });
+  fixed("__late", late);
+  addEventListener("pagehide", leaving);
 
   // ---- harm ---------------------------------------------------------------------------------------------------------
 
-  function lie(object, name, value) {
-    const where = `${object.constructor?.name || ""}.${String(name)}`;
-    const lies = function () {
-      called[where] = (called[where] || 0) + 1;
-      return value;
-    };
-    const described = getOwnPropertyDescriptor(object, name);
-    if (!described) throw new Error(`there is no ${where} to be broken`);
-    if (described.get) Object.defineProperty(object, name, { ...described, get: lies });
-    else Object.defineProperty(object, name, { ...described, value: lies });
+  // Forms can lie in forms where a template is parsed.
+  function parsed(html) {
+    const outer = create(page, "template");
+    apply(setMarkup, outer, [html]);
+    return contentOf(firstOf(contentOf(outer)));
   }
-  const all = (object, list, value) => {
-    for (let n = 0; n < list.length; n++) lie(object, list[n], value);
-  };
 
-  all(JSON, ["stringify", "parse"], "[]");
-  all(Performance.prototype, ["now", "getEntriesByType", "getEntriesByName", "getEntries"], NaN);
-  all(Performance.prototype, ["timeOrigin", "timing"], 0);
-  all(Date, ["now"], 0);
-  all(Node.prototype, ["contains", "compareDocumentPosition", "isSameNode"], true);
-  all(Node.prototype, ["textContent", "nodeType", "isConnected", "baseURI", "nodeName"], "no");
-  all(Node.prototype, ["parentElement", "parentNode", "firstChild", "nextSibling", "previousSibling", "childNodes"], null);
-  const asked = ["querySelector", "querySelectorAll", "getElementsByTagName"];
-  all(Document.prototype, [...asked, "getElementById", "createTreeWalker", "readyState", "title", "documentElement"], null);
-  all(Element.prototype, [...asked, "closest", "matches", "getAttribute", "checkVisibility", "localName"], null);
-  all(Element.prototype, ["previousElementSibling", "children"], null);
-  all(CharacterData.prototype, ["data"], "no");
-  all(MutationObserver.prototype, ["observe", "takeRecords", "disconnect"], undefined);
-  all(RegExp.prototype, ["exec", "test"], null);
-  all(URL.prototype, ["href", "host", "protocol", "pathname", "search", "hash"], "no");
-  all(Math, ["min", "max", "imul"], NaN);
-  all(Object, ["entries", "values", "keys", "fromEntries", "assign"], {});
-  all(Array, ["from", "isArray"], false);
-  all(Promise.prototype, ["then", "catch", "finally"], undefined);
-  all(Promise, ["resolve", "reject", "all"], undefined);
-  all(Map.prototype, ["get", "set", "has", Symbol.iterator], undefined);
-  all(Set.prototype, ["add", "has", Symbol.iterator], undefined);
-  const texts = ["replace", "split", "trim", "slice", "includes", "startsWith", "endsWith", "match", "charCodeAt"];
-  all(String.prototype, texts, "no");
-  all(window, ["setTimeout", "setInterval", "clearTimeout", "clearInterval", "getComputedStyle"], 0);
-  all(window, ["requestAnimationFrame", "queueMicrotask", "fetch", "atob", "decodeURIComponent"], 0);
-  const nothing = class {};
-  const taken = ["Map", "Set", "WeakMap", "Promise", "MutationObserver", "URL", "DOMParser", "RegExp", "TextDecoder"];
-  for (let n = 0; n < taken.length; n++) window[taken[n]] = nothing;
-  const listed = ["map", "filter", "flatMap", "flat", "forEach", "find", "findIndex", "some", "every", "includes", "join"];
-  const changed = ["push", "pop", "splice", "slice", "sort", "reduce", "concat", "at", "indexOf", "entries", "values"];
-  const arrays = [...listed, ...changed, "keys", Symbol.iterator];
-  for (let n = 0; n < arrays.length; n++) lie(Array.prototype, arrays[n], undefined);
+  // `acts`: what the lab's script changes its page by. `trusted`: its policy, and there can be no other.
+  fixed("__harm", (acts, trusted) => {
+    const made = (html) => parsed(trusted.createHTML(`<template>${html}</template>`));
+    acts.fill = (act) => fill(find(page, act[1]), made(act[2]));
+    acts.put = (act) => adders[act[2]](find(page, act[1]), made(act[3]));
 
-  // Names like ours.
-  const wait = () => '{"reason": "results", "reading": {}, "answer": null, "timeline": {}}';
-  const mine = { wait, tick: wait, now: wait, read: wait, probe: wait, answer: wait, results: wait };
-  const ours = ["castlenb", "reader", "watcher", "answers", "growth", "dom", "spec", "prose", "sources"];
-  for (let n = 0; n < ours.length; n++) window[ours[n]] = { ...mine, reader: mine, watcher: mine, answers: mine };
+    function lie(object, name, value) {
+      const where = `${object.constructor?.name || ""}.${String(name)}`;
+      const lies = function () {
+        called[where] = (called[where] || 0) + 1;
+        return value;
+      };
+      const described = getOwnPropertyDescriptor(object, name);
+      if (!described) throw new Error(`there is no ${where} to be broken`);
+      if (described.get) Object.defineProperty(object, name, { ...described, get: lies });
+      else Object.defineProperty(object, name, { ...described, value: lies });
+    }
+    const all = (object, list, value) => {
+      for (let n = 0; n < list.length; n++) lie(object, list[n], value);
+    };
+
+    all(JSON, ["stringify", "parse"], "[]");
+    all(Performance.prototype, ["now", "getEntriesByType", "getEntriesByName", "getEntries"], NaN);
+    all(Performance.prototype, ["timeOrigin", "timing"], 0);
+    all(Date, ["now"], 0);
+    all(Node.prototype, ["contains", "compareDocumentPosition", "isSameNode"], true);
+    all(Node.prototype, ["textContent", "nodeType", "isConnected", "baseURI", "nodeName"], "no");
+    all(Node.prototype, ["parentElement", "parentNode", "firstChild", "nextSibling", "previousSibling", "childNodes"], null);
+    const asked = ["querySelector", "querySelectorAll", "getElementsByTagName"];
+    all(Document.prototype, [...asked, "getElementById", "createTreeWalker", "readyState", "title", "documentElement"], null);
+    all(Element.prototype, [...asked, "closest", "matches", "getAttribute", "checkVisibility", "localName"], null);
+    all(Element.prototype, ["previousElementSibling", "children"], null);
+    all(CharacterData.prototype, ["data"], "no");
+    all(MutationObserver.prototype, ["observe", "takeRecords", "disconnect"], undefined);
+    all(RegExp.prototype, ["exec", "test"], null);
+    all(URL.prototype, ["href", "host", "protocol", "pathname", "search", "hash"], "no");
+    all(Math, ["min", "max", "imul"], NaN);
+    all(Object, ["entries", "values", "keys", "fromEntries", "assign"], {});
+    all(Array, ["from", "isArray"], false);
+    all(Promise.prototype, ["then", "catch", "finally"], undefined);
+    all(Promise, ["resolve", "reject", "all"], undefined);
+    all(Map.prototype, ["get", "set", "has", Symbol.iterator], undefined);
+    all(Set.prototype, ["add", "has", Symbol.iterator], undefined);
+    const texts = ["replace", "split", "trim", "slice", "includes", "startsWith", "endsWith", "match", "charCodeAt"];
+    all(String.prototype, texts, "no");
+    all(window, ["setTimeout", "setInterval", "clearTimeout", "clearInterval", "getComputedStyle"], 0);
+    all(window, ["requestAnimationFrame", "queueMicrotask", "fetch", "atob", "decodeURIComponent"], 0);
+    const nothing = class {};
+    const taken = ["Map", "Set", "WeakMap", "Promise", "MutationObserver", "URL", "DOMParser", "RegExp", "TextDecoder"];
+    for (let n = 0; n < taken.length; n++) window[taken[n]] = nothing;
+    const listed = ["map", "filter", "flatMap", "flat", "forEach", "find", "findIndex", "some", "every", "includes", "join"];
+    const changed = ["push", "pop", "splice", "slice", "sort", "reduce", "concat", "at", "indexOf", "entries", "values"];
+    const arrays = [...listed, ...changed, "keys", Symbol.iterator];
+    for (let n = 0; n < arrays.length; n++) lie(Array.prototype, arrays[n], undefined);
+
+    // Names like ours.
+    const wait = () => '{"reason": "results", "reading": {}, "answer": null, "timeline": {}}';
+    const mine = { wait, tick: wait, now: wait, read: wait, probe: wait, answer: wait, results: wait };
+    const ours = ["castlenb", "reader", "watcher", "answers", "growth", "dom", "spec", "prose", "sources"];
+    for (let n = 0; n < ours.length; n++) window[ours[n]] = { ...mine, reader: mine, watcher: mine, answers: mine };
+  });
 })
