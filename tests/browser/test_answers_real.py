@@ -9,6 +9,8 @@ import castlenb as cn
 
 from . import real_pages
 
+pytestmark = pytest.mark.xdist_group("real pages")  # each page is read once, for both
+
 EXCEPTIONS: dict[str, dict[str, str]] = {}
 """Pages on which the reader is known to be wrong, with the reason. Two at most an engine; no rule may name one."""
 

@@ -9,6 +9,8 @@ import castlenb as cn
 from . import real_pages
 from .real_pages import RealPage
 
+pytestmark = pytest.mark.xdist_group("real pages")  # each page is read once, for both
+
 BLANKED = "its addresses are blanked, and two of its rows have one title: they are taken for one row"
 
 EXCEPTIONS = {"duckduckgo": {"ddg/2026-04_js_duckassist_openserp.html.gz": BLANKED}}
