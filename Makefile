@@ -53,7 +53,7 @@ demo: setup
 	@$(OFFLINE) $(BIN)/castlenb demo || { echo "demo: castlenb demo failed" >&2; exit 1; }
 
 test: setup lint
-	@$(OFFLINE) $(BIN)/python -m pytest -n 3 --dist loadgroup $(PYTEST_ARGS)
+	@$(OFFLINE) $(BIN)/python -m pytest -n 2 --dist loadgroup $(PYTEST_ARGS)
 
 lint: $(STAMP)
 	@$(BIN)/ruff check . || { echo "lint: ruff has objections" >&2; exit 1; }
