@@ -17,6 +17,8 @@ from castlenb.lab import FakeWeb
 from castlenb.lab.content import Result
 from castlenb.lab.google import Google
 
+pytestmark = pytest.mark.proof
+
 QUERY = 'tea & "cake" <b>'
 
 ORGANIC = """

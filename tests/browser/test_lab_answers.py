@@ -20,6 +20,8 @@ from castlenb.errors import LabError
 from castlenb.lab import A_BING_CARD, ALL_ANSWER, NO_GOOGLE_ANSWER, FakeWeb, Request, Scenario, Truth, names, scenario
 from castlenb.lab.content import passage, results
 
+pytestmark = pytest.mark.proof
+
 QUERY = "how tall is it"
 HAVE = ("google", "bing", "brave")
 BODY = {

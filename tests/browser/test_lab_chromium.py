@@ -18,6 +18,8 @@ import pytest
 from castlenb.errors import LabError
 from castlenb.lab import Chromium, FakeWeb, find_chromium, throwaway
 
+pytestmark = pytest.mark.proof
+
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 
 

@@ -18,6 +18,8 @@ from castlenb.lab.duckduckgo import DuckDuckGo
 
 from .test_lab import Page
 
+pytestmark = pytest.mark.proof
+
 QUERY = 'tea & "cake" <b>'
 ADDRESS = {
     "bing": "https://www.bing.com/search",

@@ -10,6 +10,8 @@ from castlenb.lab import FakeWeb, Scenario, names, scenario
 
 from .test_lab import QUERY, Page, address, classic, opened
 
+pytestmark = pytest.mark.proof
+
 
 @pytest.fixture(scope="module")
 def web() -> Iterator[FakeWeb]:
