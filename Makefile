@@ -1,6 +1,7 @@
 # make setup   prepare .venv, and a Chromium where the machine has none
 # make demo    the main job, shown on a fake web on this machine
 # make test    lint, types and every quick test, with no way off the machine
+# make proofs  the slower ones: the lab itself, property tests, hostile pages
 # make bench   castlenb beside its peers: a table, and build/bench.json
 #
 # CASTLENB_CHROMIUM names the Chrome or Chromium to use; PYTEST_ARGS goes to pytest, BENCH_ARGS to the bench.
@@ -11,7 +12,7 @@ OFFLINE = $(BIN)/python tests/offline.py
 STAMP = .venv/.ready-test
 BENCH_STAMP = .venv/.ready-bench
 
-.PHONY: setup chromium demo test lint bench clean
+.PHONY: setup chromium demo test proofs lint bench clean
 .DEFAULT_GOAL := setup
 
 setup: $(STAMP) chromium
@@ -53,7 +54,10 @@ demo: setup
 	@$(OFFLINE) $(BIN)/castlenb demo || { echo "demo: castlenb demo failed" >&2; exit 1; }
 
 test: setup lint
-	@$(OFFLINE) $(BIN)/python -m pytest -n 2 --dist loadgroup $(PYTEST_ARGS)
+	@$(OFFLINE) $(BIN)/python -m pytest -n 2 --dist loadgroup -m "not proof" $(PYTEST_ARGS)
+
+proofs: setup
+	@$(OFFLINE) $(BIN)/python -m pytest -n 2 --dist loadgroup -m proof $(PYTEST_ARGS)
 
 lint: $(STAMP)
 	@$(BIN)/ruff check . || { echo "lint: ruff has objections" >&2; exit 1; }

@@ -20,6 +20,8 @@ from castlenb.lab import Request, add_engine
 
 from .hostile_page import MARKED, MEEK, NOTICED, HostileGoogle, hostile
 
+pytestmark = pytest.mark.proof
+
 QUERY = 'tea & "cake" <b>'
 SLACK_MS = 250
 

@@ -18,6 +18,8 @@ from castlenb import page as scripts
 from castlenb.engines import ENGINES
 from castlenb.lab import Step, content, scenario
 
+pytestmark = pytest.mark.proof
+
 QUERY = "how tall is it"
 GOOGLE = ENGINES["google"]
 FIELD = scenario("2026-08-04", "google")

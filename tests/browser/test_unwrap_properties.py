@@ -168,7 +168,7 @@ BATCH = st.lists(targets(), min_size=8, max_size=16)
 
 # The thread that talks to Chromium draws the masks of its frames from ``random``, which hypothesis takes for a strategy
 # that does.
-pytestmark = pytest.mark.filterwarnings("ignore:Do not use the `random` module inside strategies")
+pytestmark = [pytest.mark.proof, pytest.mark.filterwarnings("ignore:Do not use the `random` module inside strategies")]
 
 
 @pytest.mark.parametrize(("engine", "form", "key"), REDIRECTS)
