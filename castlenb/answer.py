@@ -9,11 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from . import display
 from .engines import engine as engine_named
-from .links import same_target
+from .links import same_target, site_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -109,13 +108,13 @@ def citation_ranks(citations: Sequence[Mapping[str, Any]], results: Sequence[Map
     for result in results:
         if result["url"]:
             pages.setdefault(same_target(result["url"]), result["rank"])
-        if host := _host(result["url"]) or result["site"]:
-            sites.setdefault(host, result["rank"])
+        if site := _site(result):
+            sites.setdefault(site, result["rank"])
     rows = [
         {
             **{name: citation[name] for name in ("n", "title", "url", "site")},
             "page_rank": pages.get(same_target(citation["url"])) if citation["url"] else None,
-            "site_rank": sites.get(_host(citation["url"]) or citation["site"] or ""),
+            "site_rank": sites.get(_site(citation)),
         }
         for citation in citations
     ]
@@ -128,9 +127,9 @@ def citation_ranks(citations: Sequence[Mapping[str, Any]], results: Sequence[Map
     return pd.DataFrame(rows, columns=list(kinds)).astype(kinds)
 
 
-def _host(url: str | None) -> str | None:
-    """As results name their site: without ``www.``."""
-    return (urlsplit(url).hostname or "").removeprefix("www.") or None if url else None
+def _site(record: Mapping[str, Any]) -> str:
+    """By its address, where that is known: a citation's own ``site`` is as the page names it."""
+    return site_of(record["url"] or "") or record["site"] or ""
 
 
 def answer_from(

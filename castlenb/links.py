@@ -27,12 +27,17 @@ HOPS = 3
 """Redirects on the engine's own host that are followed."""
 
 
+def site_of(url: str) -> str:
+    """The host of an address without ``www.``, as results name their site."""
+    return (urlsplit(url).hostname or "").removeprefix("www.")
+
+
 def same_target(url: str) -> str:
     """What two addresses of the same page have in common: host and path, and the query where there is one. ``www.``,
     the scheme, the case of the host, a trailing slash and a fragment are left out."""
     parts = urlsplit(url)
     query = f"?{parts.query}" if parts.query else ""
-    return (parts.hostname or "").removeprefix("www.") + parts.path.rstrip("/") + query
+    return site_of(url) + parts.path.rstrip("/") + query
 
 
 async def locations(links: Sequence[str], house: Browser) -> list[str | None]:

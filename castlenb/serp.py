@@ -26,7 +26,7 @@ from .errors import (
     SuspectedBlockError,
     UnparseableError,
 )
-from .links import locations
+from .links import locations, site_of
 from .visit import Errand, Visit, open_visitor
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class SearchPage:
         found = await locations([record["link"] for record in hidden], browser_for(browser or self.house))
         targets = {record["rank"]: url for record, url in zip(hidden, found, strict=True) if url is not None}
         records = tuple(
-            {**record, "url": url, "link_form": "resolved", "site": (urlsplit(url).hostname or "").removeprefix("www.")}
+            {**record, "url": url, "link_form": "resolved", "site": site_of(url)}
             if (url := targets.get(record["rank"]))
             else record
             for record in self.records
@@ -308,7 +308,7 @@ def page_from(
         for number, (again, rows) in enumerate(repeated, start=1)
         if again * 2 > rows
     ]
-    answer = _answer(first, engine) if first.answer else None
+    answer = _answer(first, first.answer, engine) if first.answer else None
     if answer and answer.state == "growing":
         warnings.append("the AI answer was still growing when its budget was spent: it is cut")
     return SearchPage(
@@ -330,21 +330,15 @@ def page_from(
     )
 
 
-def _answer(visit: Visit, engine: Engine) -> AIAnswer:
+def _answer(visit: Visit, said: Mapping[str, Any], engine: Engine) -> AIAnswer:
     """What the visit saw of the answer. Its state is what watching showed, and that of its last look where there is no
     prose; a page that was not waited on is taken as it stands."""
-    said, watched = visit.answer or {}, visit.timeline.get("answer")
-    if watched is None or not visit.answer_waited_for:
+    if not visit.answer_waited_for:
         return answer_from(said, engine.name)
     state = ("settled" if visit.settled_by else "growing") if said["text"] else said["state"]
     times = {name: ms for name, ms in visit.timings().items() if name.startswith("ai_")}
     return answer_from(
-        said,
-        engine.name,
-        state=state,
-        settled_by=visit.settled_by,
-        timings=times,
-        requests=visit.requests,
+        said, engine.name, state=state, settled_by=visit.settled_by, timings=times, requests=visit.requests
     )
 
 

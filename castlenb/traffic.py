@@ -26,7 +26,7 @@ class Traffic:
         self._tab = tab
         self._patterns = [re.compile(each) for each in (engine.answer.requests if engine.answer else ())]
         self._seen: dict[str, dict[str, Any]] = {}
-        self._documents: dict[str, tuple[float, float]] = {}  # loader: requestTime (s), sendStart (ms after it)
+        self._document: tuple[float, float] | None = None  # the last one's requestTime (s), sendStart (ms after it)
 
     async def follow(self) -> None:
         """Begins. Raises what a protocol call raises."""
@@ -45,10 +45,9 @@ class Traffic:
             request_start_ms: ``requestStart`` of the document's navigation entry: the instant that Chrome tells on both
                 clocks, the page's and its own. Without it times are missing.
         """
-        clocks = list(self._documents.values())
         offset = None
-        if clocks and request_start_ms is not None:
-            began_s, send_ms = clocks[-1]
+        if self._document is not None and request_start_ms is not None:
+            began_s, send_ms = self._document
             offset = began_s * 1000 + send_ms - request_start_ms
 
         def on_the_page(seconds: float | None) -> float | None:
@@ -83,7 +82,7 @@ class Traffic:
     def _answered(self, event: Mapping[str, Any]) -> None:
         response, timing = event["response"], event["response"].get("timing") or {}
         if event["type"] == "Document" and event.get("frameId") == self._tab.frame_id and timing:
-            self._documents[event["loaderId"]] = (timing["requestTime"], timing["sendStart"])
+            self._document = (timing["requestTime"], timing["sendStart"])
         if seen := self._seen.get(event["requestId"]):
             headers_ms = timing.get("receiveHeadersStart", timing.get("receiveHeadersEnd"))
             seen["status"] = response["status"]

@@ -412,11 +412,7 @@ async def open_visitor(
         SearchTimeout: the deadline passed before the tab was ready.
     """
     deadline = Deadline(deadline_s)
-    script = {
-        "source": page.init_script(errand.engine.spec(), answers=answers),
-        "worldName": page.WORLD,
-        "runImmediately": True,  # on the blank page it rehearses
-    }
+    script = page.on_new_documents(page.init_script(errand.engine.spec(), answers=answers))
     async with AsyncExitStack() as stack:
         try:
             deadline.at += await errand.browser.open(timeout_s=deadline_s)
@@ -424,7 +420,7 @@ async def open_visitor(
                 tab = await stack.enter_async_context(
                     errand.browser.tab(
                         emulate_focus=visibility == "emulated",
-                        prepare=[("Page.addScriptToEvaluateOnNewDocument", script)],
+                        prepare=[script],
                     )
                 )
                 traffic = Traffic(tab, errand.engine) if network else None

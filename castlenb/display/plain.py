@@ -40,16 +40,11 @@ def answer_text(data: Mapping[str, Any]) -> str:
     Args:
         data: ``label state text citations warnings``; citations are dicts with ``n title url site``.
     """
-    said = bool(data.get("text"))
-    sources = data.get("citations") or []
-    note = ANSWER_STATES.get(data["state"], one_line(data["state"]))
-    facts = [NOT_A_SOURCE] if said else []
-    facts += [note] if note else []
-    facts += [counted(len(sources), "source")] if said else []
-    parts = [f"{one_line(data['label'], 80)} ({', '.join(facts)})" if facts else one_line(data["label"], 80)]
-    if said:
-        parts.append("\n".join(verbatim(data["text"])))
-    if sources:
+    text = data.get("text")
+    parts = [_answer_head(data, NOT_A_SOURCE if text else None)]
+    if text:
+        parts.append("\n".join(verbatim(text)))
+    if sources := data.get("citations"):
         parts.append("\n".join(_source(source) for source in sources))
     parts += [_wrapped(f"Note: {one_line(warning)}", "") for warning in data.get("warnings") or []]
     return "\n\n".join(parts)
@@ -120,14 +115,18 @@ def _source(source: Mapping[str, Any]) -> str:
 
 
 def _answer(answer: Mapping[str, Any]) -> str:
-    note = ANSWER_STATES.get(answer["state"], one_line(answer["state"]))
     text = " ".join(paragraphs(answer.get("text")))
-    facts = [GENERATED] if text else []
-    facts += [note] if note else []
-    sources = len(answer.get("citations") or [])
-    facts += [counted(sources, "source")] if text else []
-    head = f"{one_line(answer['label'], 80)} ({', '.join(facts)})" if facts else one_line(answer["label"], 80)
+    head = _answer_head(answer, GENERATED if text else None)
     return f"{head}\n{_wrapped(one_line(text, 400), '    ')}" if text else head
+
+
+def _answer_head(answer: Mapping[str, Any], what: str | None) -> str:
+    """Its label; in brackets ``what`` it is, how it stands, and where there is any of it how many sources it names."""
+    note = ANSWER_STATES.get(answer["state"], one_line(answer["state"]))
+    sources = counted(len(answer.get("citations") or []), "source") if what else None
+    facts = ", ".join(filter(None, (what, note, sources)))
+    label = one_line(answer["label"], 80)
+    return f"{label} ({facts})" if facts else label
 
 
 def _hit(row: Mapping[str, Any]) -> str:

@@ -53,6 +53,8 @@ class Answer:
         body: CSS: what holds the prose; its first children are the paragraphs.
         chip: CSS: marks of sources in the prose.
         cards: CSS: what its sources are put into.
+        closes: CSS: what the ending is put into.
+        whole: CSS, attribute and value: what marks it complete. Neither where the engine has no such sign.
         lacks: parts that the engine does not know.
         inline: it stands among the results.
         by: as ``Scenario.answer_by``.
@@ -68,6 +70,8 @@ class Answer:
     body: ClassVar[str]
     chip: ClassVar[str] = ""
     cards: ClassVar[str]
+    closes: ClassVar[str]
+    whole: ClassVar[tuple[str, str, str]]
     lacks: ClassVar[frozenset[str]] = frozenset()
     inline = False
 
@@ -96,7 +100,7 @@ class Answer:
 
     def settled(self) -> list[Act]:
         """How the page shows that it is complete."""
-        raise NotImplementedError
+        return [["put", self.closes, "beforeend", self.template.ending(self)], ["set", *self.whole]]
 
     def declined(self) -> list[Act]:
         """How the page shows that there is none: by taking it away, where it is not known to say so."""

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode
 
 from . import content
-from .answers import Act, Answer
+from .answers import Answer
 from .content import Result
 from .pages import template
 from .scenario import Scenario
@@ -63,15 +63,13 @@ class _Answer(Answer):
     container = "#llm-snippet"
     body = "#chatllm-main-answer-content"
     cards = ".chatllm-answer-list"
+    closes = cards
+    whole = (body, "class", "chatllm-content llm-output llm-output-complete svelte-1fz0gqk")
 
     @property
     def sources(self) -> list[Result]:
         """Four, by whose titles they are told: a comma is what separates them."""
         return [result for result in self.page.results if "," not in result.title][:4]
-
-    def settled(self) -> list[Act]:
-        whole = ["set", self.body, "class", "chatllm-content llm-output llm-output-complete svelte-1fz0gqk"]
-        return [["put", self.cards, "beforeend", self.template.ending(self)], whole]
 
 
 class _Page(ResultsPage):

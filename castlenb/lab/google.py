@@ -154,14 +154,12 @@ class _Answer(Answer):
     body = '[data-container-id="main-col"]'
     chip = "[data-animation-atomic]"
     cards = '[data-container-id="rhs-col"]'
+    closes = container
+    whole = ('[data-subtree="mfc"]', "data-complete", "true")
 
     def __init__(self, page: Page, scenario: Scenario) -> None:
         super().__init__(page, scenario)
         self.inline = scenario.placement == "inline" and self.by != "parser"
-
-    def settled(self) -> list[Act]:
-        whole = ["set", '[data-subtree="mfc"]', "data-complete", "true"]
-        return [["put", self.container, "beforeend", self.template.ending(self)], whole]
 
     def declined(self) -> list[Act]:
         words = ["fill", self.inside, self.template.declined(self)]

@@ -30,19 +30,24 @@ def init_script(spec: dict[str, Any], *, answers: bool = False) -> str:
     return _init_script(json.dumps(spec, sort_keys=True), answers)
 
 
+def on_new_documents(source: str) -> tuple[str, dict[str, Any]]:
+    """The command that has such a script run in our world of every new document, and at once in the blank one."""
+    return "Page.addScriptToEvaluateOnNewDocument", {"source": source, "worldName": WORLD, "runImmediately": True}
+
+
 def script_with_reader(spec: dict[str, Any], body: str) -> str:
     """A script to add on every new document, top documents alone, in which ``body`` finds ``dom`` and ``reader``.
 
     On a blank page it rehearses instead: the reader's code is compiled, which takes longer than reading does, while the
-    real page is on its way. For that it has to be run there at once (``runImmediately``); Chrome keeps what it compiled
-    for the same text in the same process, and a new tab's first navigation stays in it (Chromium 156).
+    real page is on its way. For that it has to be run there at once (:func:`on_new_documents`); Chrome keeps what it
+    compiled for the same text in the same process, and a new tab's first navigation stays in it (Chromium 156).
     """
     return _with_reader(json.dumps(spec, sort_keys=True), body)
 
 
 def script_with_answers(spec: dict[str, Any], body: str) -> str:
     """The same, in which ``body`` finds ``answers`` as well."""
-    return script_with_reader(spec, f"const answers = (() => {{ {_answers()} }})();\n{body}")
+    return script_with_reader(spec, f"const answers = {_answers()};\n{body}")
 
 
 def reader_expression(spec: dict[str, Any]) -> str:
@@ -52,7 +57,7 @@ def reader_expression(spec: dict[str, Any]) -> str:
 
 def answers_expression(spec: dict[str, Any]) -> str:
     """An expression that evaluates to the reader of AI answers alone."""
-    built = f"const dom = {script('dom')}(spec, document);\n{_answers()}"
+    built = f"const dom = {script('dom')}(spec, document);\nreturn {_answers()};"
     return f"((spec) => {{ {built} }})({json.dumps(spec, sort_keys=True)})"
 
 
@@ -65,7 +70,7 @@ def inert_expression(html: str) -> str:
 def _init_script(spec: str, with_answers: bool) -> str:
     answers, growth = "null", "null"
     if with_answers:
-        answers, growth = f"(() => {{ {_answers()} }})()", f"{script('growth')}(answers)"
+        answers, growth = _answers(), f"{script('growth')}(answers)"
     body = f"""const answers = {answers};
 const growth = {growth};
 const watcher = {script("watch")}(spec, reader, answers, growth);
@@ -92,7 +97,8 @@ return {{ dom, reader: {script("read")}(spec, dom, document) }}; }})"""
 
 
 def _answers() -> str:
-    return f"""const prose = {script("prose")}(spec, dom);
+    return f"""(() => {{
+const prose = {script("prose")}(spec, dom);
 const sources = {script("sources")}(spec, dom, prose);
 const answers = {script("answer")}(spec, dom, prose, sources);
-return answers;"""
+return answers; }})()"""

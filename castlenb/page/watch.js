@@ -24,7 +24,7 @@
   let parsedAt = null;
   let lastBeat = now();
   let waiting = null;
-  let taken = null; // {reason, reading, at}: the results, once they are complete and only the answer is waited for
+  let taken = null; // {reason, reading}: the results, once they are complete and only the answer is waited for
   let alarm = null;
   let broken = null;
 
@@ -148,18 +148,15 @@
   // An attribute can reveal an answer, or say that it is whole; results come with their elements.
   observer.observe(document, { subtree: true, childList: true, characterData: true, attributes: growth !== null });
   const beat = setInterval(onBeat, HEARTBEAT_MS);
-  const listening = [
-    ["readystatechange", onEvent],
-    ["DOMContentLoaded", onEvent],
-  ];
-  for (const [event, listener] of listening) document.addEventListener(event, listener, { capture: true });
+  const EVENTS = ["readystatechange", "DOMContentLoaded"];
+  for (const event of EVENTS) document.addEventListener(event, onEvent, { capture: true });
   window.addEventListener("load", onEvent, { capture: true });
 
   function stop() {
     observer.disconnect();
     clearInterval(beat);
     clearTimeout(alarm);
-    for (const [event, listener] of listening) document.removeEventListener(event, listener, { capture: true });
+    for (const event of EVENTS) document.removeEventListener(event, onEvent, { capture: true });
     window.removeEventListener("load", onEvent, { capture: true });
   }
 

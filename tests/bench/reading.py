@@ -53,12 +53,7 @@ def _rows(name: str) -> list[Row]:
 
 async def _first_reads(name: str, several: Sequence[RealPage]) -> list[float]:
     whose = engine(name)
-    script = {
-        "source": page.script_with_reader(whose.spec(), FIRST_READ),
-        "worldName": page.WORLD,
-        "runImmediately": True,
-    }
-    prepare = [("Page.addScriptToEvaluateOnNewDocument", script)]
+    prepare = [page.on_new_documents(page.script_with_reader(whose.spec(), FIRST_READ))]
     took: list[float] = []
     with Chromium() as chromium:
         connection = await Connection.open(await discover(f"http://{chromium.target}"))

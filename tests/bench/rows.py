@@ -75,7 +75,6 @@ def beside(
 ) -> Row:
     """A row from pairs that were taken side by side, with a limit, if any, on the upper bound of the paired ratio."""
     pairs = np.asarray(ours) / np.asarray(theirs)
-    resampled = np.random.default_rng(0).choice(pairs, size=(RESAMPLES, len(pairs)))
     return Row(
         name=name,
         unit=unit,
@@ -85,8 +84,14 @@ def beside(
         peer=peer,
         peer_value=float(np.median(theirs)),
         ratio=float(np.median(pairs)),
-        ratio_high=float(np.quantile(np.median(resampled, axis=1), 0.975)),
+        ratio_high=highest_median(pairs),
     )
+
+
+def highest_median(values: np.ndarray) -> float:
+    """Upper end of the 95 % bootstrap interval of the median."""
+    resampled = np.random.default_rng(0).choice(values, size=(RESAMPLES, len(values)))
+    return float(np.quantile(np.median(resampled, axis=1), 0.975))
 
 
 async def in_pairs(

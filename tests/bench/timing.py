@@ -37,6 +37,7 @@ ROUNDS = 4
 """Each engine, shape and visibility so often: 252 trials. With the other core busy once."""
 
 MEASURED = ("parse_ready_ms", "ai_appear_ms", "ai_settle_ms")
+RULE = Rule(answer=AnswerRule(budget_s=5, quiet_ms=1000))
 PEER = "250 ms poller"
 POLLER = """const seen = { parse_ready_ms: null, ai_appear_ms: null, ai_settle_ms: null };
 let words = 0;
@@ -141,8 +142,7 @@ async def _trial(
         browser.slot(),
         open_visitor(errand, visibility=visibility, answers=True, prepare=prepare) as visitor,
     ):
-        rule = Rule(answer=AnswerRule(budget_s=5, quiet_ms=1000))
-        visit = await visitor.go(whose.search_url(query, ai_answer=True), rule)
+        visit = await visitor.go(whose.search_url(query, ai_answer=True), RULE)
         shown = visit.timeline["visibility"][-1][1]
         assert shown == ("hidden" if kept == "hidden" else "visible"), (kept, visit.timeline["visibility"])
         assert visit.settled_by, (name, visit.reason)
@@ -173,8 +173,7 @@ async def _parsed(web: FakeWeb, browser: Browser) -> Errors:
         whose = engine("google")
         errand = Errand(whose, f"parsed {number}", browser)
         async with browser.slot(), open_visitor(errand, answers=True) as visitor:
-            rule = Rule(answer=AnswerRule(budget_s=5, quiet_ms=1000))
-            visit = await visitor.go(whose.search_url(errand.query, ai_answer=True), rule)
+            visit = await visitor.go(whose.search_url(errand.query, ai_answer=True), RULE)
         truth = web.truth(web.searches()[-1], origin_ms=visit.timeline["origin_ms"])
         measured = visit.timings()
         errors.trials += 1
