@@ -309,7 +309,7 @@ def page_from(
         if again * 2 > rows
     ]
     answer = _answer(first, first.answer, engine) if first.answer else None
-    if answer and answer.state == "growing":
+    if answer and answer.state == "growing" and first.answer_waited_for:
         warnings.append("the AI answer was still growing when its budget was spent: it is cut")
     return SearchPage(
         engine=engine.name,

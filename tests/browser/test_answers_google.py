@@ -157,6 +157,12 @@ class TestStates:
         found = read(one_lab, results(wrapped(column(para(LONG)) + f'<div aria-hidden="true">{PROGRESS}</div>')))
         assert (found["state"], found["text"]) == ("growing", LONG)
 
+    def test_half_of_a_saved_one_was_cut_by_no_budget(self, one_lab: cn.Lab) -> None:
+        html = results(wrapped(column(para(LONG)) + f'<div aria-hidden="true">{PROGRESS}</div>'))
+        found = google_pages.read(one_lab, html)
+        assert found.answer is not None
+        assert (found.answer.state, found.warnings) == ("growing", ())
+
     def test_a_place_that_is_held_for_more(self, one_lab: cn.Lab) -> None:
         """What stands for the prose until it is there, without a bar."""
         ghost = '<div id="u_folsrch-ghost-1"><div style="height:99px"></div></div>'
