@@ -47,6 +47,9 @@ HOSTS = (
 TRUTH_PATH = "/lab-truth"
 """Where pages report the instants of their parts; not in the log of requests."""
 
+ICON_PATH = "/favicon.ico"
+"""What Chrome asks of a new host now and then, for its own ends: there is none, and the log does not have it."""
+
 
 @dataclass(frozen=True)
 class Request:
@@ -303,6 +306,9 @@ class Server:
             if incoming.path == TRUTH_PATH:
                 self._note_truth(incoming.query, incoming.body)
                 await reply.send(204)
+                return
+            if incoming.path == ICON_PATH:
+                await reply.send(404)
                 return
             engine = self._engines.get(incoming.host.partition(":")[0])
             request, scenario = self._read(incoming, at, engine)

@@ -108,11 +108,7 @@ def record(lab: cn.Lab, **asked: Any) -> Recording:
     with bridge.entered(relay(lab.web.target)) as talk, cn.connect(talk.target) as browser:
         found = cn.search(QUERY, browser=browser, deadline_s=60, **asked)
         assert len(found) == 10
-    return Recording(talk, list(commands(talk)), asked_of(lab))
-
-
-def asked_of(lab: cn.Lab) -> list[Request]:
-    return [each for each in lab.web.requests if each.path != "/favicon.ico"]
+    return Recording(talk, list(commands(talk)), list(lab.web.requests))
 
 
 @pytest.fixture(scope="module")
@@ -179,10 +175,10 @@ def test_the_engine_is_sent_what_a_person_s_own_tab_would_send(web: cn.Lab, plai
     onlooker = Onlooker(web.web.target)
     tab = onlooker.open(request.url)
     until = time.monotonic() + 30
-    while not asked_of(web) and time.monotonic() < until:
+    while not list(web.web.requests) and time.monotonic() < until:
         time.sleep(0.02)
     onlooker.close(tab)
-    [by_hand] = asked_of(web)
+    [by_hand] = list(web.web.requests)
     assert list(request.headers.items()) == list(by_hand.headers.items())
     assert (request.method, request.target, request.body) == (by_hand.method, by_hand.target, by_hand.body)
 

@@ -124,6 +124,11 @@ def test_words_are_escaped_wherever_they_are_echoed(web: Web) -> None:
         assert '"><script>' not in text, name
 
 
+def test_what_chrome_asks_of_its_own_accord_is_not_in_the_log(web: Web) -> None:
+    assert web.get("https://consent.google.com/favicon.ico").status_code == 404
+    assert web.server.requests == []
+
+
 def test_requests_are_logged_as_they_were_sent(web: Web) -> None:
     web.get("https://www.google.com/search?q=a+b&q=c%26d&start=", Cookie="NID=1; SOCS=two")
     (request,) = web.server.requests
