@@ -1,6 +1,9 @@
 """What every test stands on: no way off this machine, one backend for coroutines, and a last line that tells."""
 
+import atexit
 import os
+import shutil
+import tempfile
 from typing import Any
 
 import pytest
@@ -12,6 +15,12 @@ HELD = guard.hold()
 
 # The built-in default is somebody's browser: a test that forgets to say which Chrome it means gets a dead address.
 os.environ["BU_CDP_HTTP"] = "127.0.0.1:1"
+
+# Nor is what somebody keeps in their home read or written: states, data and settings begin empty.
+_HOME = tempfile.mkdtemp(prefix="castlenb-tests-")
+atexit.register(shutil.rmtree, _HOME, ignore_errors=True)
+for _kind in ("CONFIG", "DATA", "STATE"):
+    os.environ[f"XDG_{_kind}_HOME"] = os.path.join(_HOME, _kind.lower())
 
 
 def pytest_report_header() -> str:
