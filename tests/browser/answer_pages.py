@@ -13,6 +13,7 @@ from castlenb import page as scripts
 from castlenb.engines import ENGINES
 
 from .google_pages import page, row
+from .replays import replayed
 
 UNAVAILABLE = "An AI Overview is not available for this search"
 UNABLE = "Can't generate an AI overview right now. Try again later."
@@ -41,7 +42,7 @@ def asked(lab: cn.Lab, html: str, expression: str, engine: str = "google") -> An
 @contextmanager
 def opened(lab: cn.Lab, html: str, engine: str = "google") -> Iterator[Callable[[str], Any]]:
     """The page, open: a call evaluates an expression in our world of it, where ``answers`` stays what it was."""
-    with cn.replay(html, engine=engine, url=URLS[engine], browser=lab.browser) as replay:
+    with replayed(lab, html, engine=engine, url=URLS[engine]) as replay:
         replay.read()
         replay.evaluate(f"globalThis.answers = {scripts.answers_expression(ENGINES[engine].spec())}; 0")
         yield lambda expression: json.loads(replay.evaluate(f"JSON.stringify({expression})"))

@@ -12,6 +12,8 @@ from castlenb import bridge
 from castlenb.cdp.connection import Connection
 from castlenb.cdp.endpoint import discover
 
+from . import replays
+
 T = TypeVar("T")
 
 
@@ -84,6 +86,7 @@ class Onlooker:
 def one_lab() -> Iterator[cn.Lab]:
     with cn.Lab("instant") as lab:
         yield lab
+        replays.close_all()
 
 
 @pytest.fixture

@@ -5,6 +5,8 @@ from collections.abc import Callable
 
 import castlenb as cn
 
+from .replays import replayed
+
 Read = Callable[..., cn.SearchPage]
 
 
@@ -16,7 +18,7 @@ def reader(lab: cn.Lab) -> Read:
             '<!doctype html><html lang=en><head><title>q</title></head><body><form><input name=q value="q">'
             f"</form>{body}</body></html>"
         )
-        with cn.replay(html, engine=engine, url=url, browser=lab.browser) as opened:
+        with replayed(lab, html, engine=engine, url=url) as opened:
             return opened.read()
 
     return read

@@ -5,6 +5,8 @@ from typing import Any
 
 import castlenb as cn
 
+from .replays import replayed
+
 URL = "https://www.google.com/search?q=made+up&hl=en"
 
 
@@ -44,13 +46,13 @@ def page(*rows: str, above: str = "", below: str = "", head: str = "", botstuff:
 
 def read(lab: cn.Lab, html: str, url: str = URL) -> cn.SearchPage:
     """The page as the in-page reader has it."""
-    with cn.replay(html, engine="google", url=url, browser=lab.browser) as opened:
+    with replayed(lab, html, url=url) as opened:
         return opened.read()
 
 
 def reading(lab: cn.Lab, html: str, url: str = URL) -> dict[str, Any]:
     """The reader's own words, with what a SearchPage leaves out."""
-    with cn.replay(html, engine="google", url=url, browser=lab.browser) as opened:
+    with replayed(lab, html, url=url) as opened:
         opened.read()
         found: dict[str, Any] = opened.evaluate("castlenb.reader.read()")
         return found

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import castlenb as cn
+from castlenb import bridge
+from castlenb.captures import read_each
 
 FOLDER = Path(os.environ.get("CASTLENB_SERPS") or Path(__file__).resolve().parents[2].parent / "shared" / "serps")
 """``CASTLENB_SERPS``, or ``../shared/serps`` beside the project: pages, ``EXPECTED.tsv``, ``EXPECTED_URLS.json``."""
@@ -22,7 +24,7 @@ NAMES = {"ddg": "duckduckgo"}
 """Engines that the table calls otherwise."""
 
 _two_at_a_time = ThreadPoolExecutor(2)
-_read_pages: dict[str, Future[list[cn.SearchPage]]] = {}
+_read_pages: dict[str, Future[cn.SearchPage]] = {}
 
 tested: set[str] = set()
 """The pages that a test of this run has read."""
@@ -57,16 +59,35 @@ def pages(engine: str) -> list[RealPage]:
 
 def read(name: str, engine: str, browser: cn.Browser) -> cn.SearchPage:
     """The page as it is read; once a run, whoever asks."""
-    if name not in _read_pages:
-        _read_pages[name] = _two_at_a_time.submit(cn.read, FOLDER / name, engine=engine, browser=browser)
-    return _read_pages[name].result()[0]
+    read_ahead(engine, browser)
+    return _read_pages[name].result()
 
 
 def read_ahead(engine: str, browser: cn.Browser) -> None:
-    """Sets out to read all of an engine's pages, two at a time, as a browser allows."""
-    for each in pages(engine):
-        if each.name not in _read_pages:
-            _read_pages[each.name] = _two_at_a_time.submit(cn.read, each.file, engine=engine, browser=browser)
+    """Sets out to read all of an engine's pages, in two tabs, as a browser allows."""
+    ahead = [each for each in pages(engine) if each.name not in _read_pages]
+    for half in (ahead[::2], ahead[1::2]):
+        _read_pages.update((each.name, Future()) for each in half)
+        _two_at_a_time.submit(_read_half, half, engine, browser)
+
+
+def _read_half(half: list[RealPage], engine: str, browser: cn.Browser) -> None:
+    files = iter(half)
+
+    async def read() -> None:
+        async for _, found in read_each([each.file for each in half], engine=engine, browser=browser):
+            future = _read_pages[next(files).name]
+            if isinstance(found, cn.SearchPage):
+                future.set_result(found)
+            else:
+                future.set_exception(found)
+
+    try:
+        bridge.run(read())
+    except BaseException as failed:
+        for each in files:
+            _read_pages[each.name].set_exception(failed)
+        raise
 
 
 def tally() -> str:

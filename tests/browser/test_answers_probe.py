@@ -15,6 +15,7 @@ from castlenb.visit import Errand, open_visitor
 from .answer_pages import LONG, MORE, URLS, bing, brave, card, header, opened, overview, para, results, wrapped
 from .conftest import Onlooker
 from .google_pages import page, row
+from .replays import replayed
 
 COLUMN = "document.querySelector('[data-container-id=main-col]')"
 SHELL = "x" * 27 + " word" * 5760  # 28,827 characters
@@ -90,7 +91,7 @@ class TestStates:
             "const gone = await then(() => document.getElementById('eKIzJc').remove()); observer.disconnect();"
             "return JSON.stringify([elsewhere === first, grown.chars - first.chars, ended.markers.stream_end, ended.state, gone.state]); })()"
         )
-        with cn.replay(results(overview(para(LONG), lazy=True)), engine="google", browser=one_lab.browser) as replay:
+        with replayed(one_lab, results(overview(para(LONG), lazy=True))) as replay:
             replay.read()
             replay.evaluate(f"globalThis.answers = {scripts.answers_expression(ENGINES['google'].spec())}; 0")
             replay.evaluate(f"{watch}.then((said) => {{ globalThis.said = said }}); 0")
@@ -188,7 +189,7 @@ class TestHostile:
 
     def read(self, lab: cn.Lab, html: str, before: str = "0") -> list[Any]:
         """What is read once the page's own world has run ``before``."""
-        with cn.replay(html, engine="google", url=URLS["google"], browser=lab.browser) as replay:
+        with replayed(lab, html, url=URLS["google"]) as replay:
             replay.read()
             tab = replay._visitor.tab
             said = bridge.run(tab.session.call("Runtime.evaluate", {"expression": before}))

@@ -48,7 +48,6 @@ def plain(text: str | None) -> str:
 @pytest.mark.parametrize("expected", PAGES, ids=lambda line: line["file"])
 def test_a_real_answer_is_read_right(one_lab: cn.Lab, expected: dict[str, str]) -> None:
     engine = real_pages.NAMES.get(expected["engine"], expected["engine"])
-    real_pages.read_ahead(engine, one_lab.browser)
     found = real_pages.read(expected["file"], engine, one_lab.browser).answer
     assert found is not None
     if expected["file"] in EXCEPTIONS.get(engine, {}):

@@ -10,6 +10,7 @@ import castlenb as cn
 from . import google_pages
 from .answer_pages import LONG, UNABLE, UNAVAILABLE, bing, opened, overview, para, read, results
 from .google_pages import page, row
+from .replays import replayed
 
 
 def test_an_answer_inside_people_also_ask_is_not_the_pages_own(one_lab: cn.Lab) -> None:
@@ -134,5 +135,5 @@ def test_blocks_of_the_list_that_are_no_answers(one_lab: cn.Lab) -> None:
     )
     html = bing(first=blocks)
     assert read(one_lab, html, "bing")["state"] == "absent"
-    with cn.replay(html, engine="bing", browser=one_lab.browser) as replay:
+    with replayed(one_lab, html, engine="bing") as replay:
         assert len(replay.read()) == 3

@@ -13,6 +13,7 @@ from castlenb import page as scripts
 from castlenb.engines import ENGINES
 
 from .google_pages import page, read, reading, row, state, titles, urls
+from .replays import replayed
 
 
 class TestRows:
@@ -181,7 +182,7 @@ class TestRows:
 
     def test_at_most_as_many_as_asked_for(self, one_lab: cn.Lab) -> None:
         html = page(*(row(f"https://{n}.example/", n) for n in "abc"))
-        with cn.replay(html, engine="google", browser=one_lab.browser) as opened:
+        with replayed(one_lab, html) as opened:
             opened.read()
             assert opened.evaluate("castlenb.reader.results(2).map((row) => row.title)") == ["a", "b"]
             assert opened.evaluate("castlenb.reader.candidates()") == 3
@@ -334,7 +335,7 @@ class TestHostilePages:
 
     def test_scripts_of_the_page_reach_nothing_of_ours(self, one_lab: cn.Lab) -> None:
         """The reader's world is its own: the lab's pages run scripts, and search reads them (test_search)."""
-        with cn.replay(page(row("https://a.example/")), engine="google", browser=one_lab.browser) as opened:
+        with replayed(one_lab, page(row("https://a.example/"))) as opened:
             assert len(opened.read()) == 1
             assert opened.evaluate("'castlenb' in globalThis") is True
 
@@ -345,7 +346,7 @@ class TestHostilePages:
 
     def test_nothing_on_the_page_changes(self, one_lab: cn.Lab) -> None:
         html = page(row("https://a.example/"), '<div class="related-question-pair"><a href=x><h3>y</h3></a></div>')
-        with cn.replay(html, engine="google", browser=one_lab.browser) as opened:
+        with replayed(one_lab, html) as opened:
             opened.read()
             watched = """(async () => {
               const seen = [];
@@ -400,7 +401,7 @@ class TestStates:
         gate = page(below='<form id="captcha-form"></form>')
         nothing = page(topstuff="<p>Did you mean</p>")
         for html, kind in ((gate, "challenge"), (nothing, "no_results")):
-            with cn.replay(html, engine="google", browser=one_lab.browser) as opened:
+            with replayed(one_lab, html) as opened:
                 opened.read()
                 reader = scripts.reader_expression(ENGINES["google"].spec())
                 early = (
@@ -416,7 +417,7 @@ class TestStates:
 @pytest.mark.parametrize("name", list(ENGINES))
 def test_the_specimen_of_each_engine_lists_two_results(one_lab: cn.Lab, name: str) -> None:
     """What the reader rehearses on has to take it the whole way."""
-    with cn.replay(ENGINES[name].specimen, engine=name, browser=one_lab.browser) as opened:
+    with replayed(one_lab, ENGINES[name].specimen, engine=name) as opened:
         found = opened.read()
     assert titles(found) == ["One", "Two"]
     assert urls(found) == ["https://a.example/", "https://b.example/"]
@@ -453,7 +454,7 @@ async def _on_a_blank_page(browser: cn.Browser, script: str) -> tuple[str, bool]
 def test_every_hook_is_a_selector_that_chromium_knows(one_lab: cn.Lab, name: str) -> None:
     engine = ENGINES[name]
     selectors = [hook.css for hook in engine.hooks] + [css for rule in engine.refusals for css in rule.css]
-    with cn.replay(page(), engine="google", browser=one_lab.browser) as opened:
+    with replayed(one_lab, page()) as opened:
         opened.read()
         known = "(css) => { try { document.querySelector(css); return true; } catch { return false; } }"
         assert opened.evaluate(f"{json.dumps(selectors)}.filter((css) => !({known})(css))") == []
@@ -463,7 +464,7 @@ def test_a_row_is_whole_once_the_page_goes_on_behind_it(one_lab: cn.Lab) -> None
     """A header's second copy stands behind its title: being followed by something is not being left by the parser."""
     so_far = page(row("https://a.example/"), "|").partition("|")[0] + row("https://b.example/", snippet=None)
     for html, last in ((so_far, False), (so_far + "<div>More.", True)):
-        with cn.replay(html, engine="google", browser=one_lab.browser) as opened:
+        with replayed(one_lab, html) as opened:
             opened.read()
             whole = opened.evaluate("castlenb.reader.results().map((row) => castlenb.reader.whole(row))")
             assert whole == [True, last]

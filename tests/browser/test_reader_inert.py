@@ -7,11 +7,13 @@ import pytest
 import castlenb as cn
 from castlenb import page as scripts
 
+from .replays import replayed
+
 PLACE = "https://elsewhere.example/x"
 
 
 def inert(lab: cn.Lab, html: str) -> dict[str, Any]:
-    with cn.replay("<p>a page to stand on", engine="google", browser=lab.browser) as opened:
+    with replayed(lab, "<p>a page to stand on") as opened:
         opened.read()
         made: dict[str, Any] = opened.evaluate(scripts.inert_expression(html))
         return made
@@ -90,7 +92,7 @@ def test_a_noscript_leaves_the_addresses_it_would_lead_to(one_lab: cn.Lab) -> No
 )
 def test_the_page_s_mode_is_kept(one_lab: cn.Lab, doctype: str) -> None:
     quirks = doctype != "<!DOCTYPE html>"
-    with cn.replay(doctype + "<p>x", engine="google", browser=one_lab.browser) as opened:
+    with replayed(one_lab, doctype + "<p>x") as opened:
         opened.read()
         assert opened.evaluate("document.compatMode") == ("BackCompat" if quirks else "CSS1Compat")
 

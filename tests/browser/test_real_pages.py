@@ -26,7 +26,6 @@ def same(url: str | None) -> str:
 @pytest.mark.skipif(not PAGES, reason="there are no real pages on this machine")
 @pytest.mark.parametrize("expected", PAGES, ids=lambda page: page.name)
 def test_a_real_page_is_read_right(one_lab: cn.Lab, expected: RealPage) -> None:
-    real_pages.read_ahead(expected.engine, one_lab.browser)
     page = real_pages.read(expected.name, expected.engine, one_lab.browser)
     real_pages.tested.add(expected.name)
     if expected.name in EXCEPTIONS.get(expected.engine, {}):

@@ -145,6 +145,20 @@ def test_the_true_address_is_that_of_the_query_in_the_search_box(chrome: cn.Brow
         assert opened.read().records == page.records
 
 
+def test_one_page_after_another_in_the_same_tab(chrome: cn.Browser) -> None:
+    address = "https://www.google.com/search?q=tea#part"
+    onlooker = Onlooker(urlsplit(str(chrome.target)).netloc)
+    with cn.replay(results_page(rows=1), engine="google", url=address, browser=chrome) as opened:
+        assert len(opened.read()) == 1
+        tabs = {tab["targetId"] for tab in onlooker.tabs()}
+        for rows in (4, 2):  # a fragment that stayed the same would make it no navigation
+            opened.show(results_page(rows=rows), url=address)
+            assert len(opened.read()) == rows
+        opened.show(results_page(rows=3).replace("tea pots", "kettles"))
+        assert opened.read().query == "kettles"
+        assert {tab["targetId"] for tab in onlooker.tabs()} == tabs
+
+
 def test_frames_keep_their_place_and_an_inert_copy_of_their_address(chrome: cn.Browser) -> None:
     body = '<form id="captcha-form"><iframe src="https://captcha.example/frame?k=1"></iframe></form>'
     with cn.replay(results_page(body, rows=0), engine="google", browser=chrome) as opened:
@@ -201,8 +215,8 @@ def test_a_file_that_can_not_be_read_says_why_and_loses_nothing(
         bad.write_bytes(content)
     good.write_text(results_page())
     with pytest.raises(cn.CaptureError, match=message) as raised:
-        cn.read([bad, good], engine="google", browser=chrome)
-    assert [len(page) for page in raised.value.pages] == [3]
+        cn.read([good, bad, good], engine="google", browser=chrome)
+    assert [len(page) for page in raised.value.pages] == [3, 3]
     assert list(raised.value.failures) == [str(bad)]
 
 
