@@ -169,6 +169,7 @@ def test_the_lab_serves_others_until_it_is_interrupted() -> None:
         lab.wait()
 
 
+@pytest.mark.proof
 def test_the_demo_runs() -> None:
     done = castlenb("demo")
     assert (done.returncode, done.stderr) == (0, "")

@@ -32,6 +32,7 @@ def aged(monkeypatch: pytest.MonkeyPatch) -> Callable[[Age], None]:
     return play
 
 
+@pytest.mark.proof
 @EACH
 @pytest.mark.parametrize("recency", RECENCIES)
 def test_no_false_alarm(lab: cn.Lab, engine: str, recency: str) -> None:
@@ -41,6 +42,7 @@ def test_no_false_alarm(lab: cn.Lab, engine: str, recency: str) -> None:
     assert page.warnings == ()
 
 
+@pytest.mark.proof
 @EACH
 @pytest.mark.parametrize("recency", RECENCIES)
 def test_results_that_fill_the_range_to_its_end_are_no_alarm(
@@ -52,6 +54,7 @@ def test_results_that_fill_the_range_to_its_end_are_no_alarm(
     assert page.warnings == ()
 
 
+@pytest.mark.proof
 @EACH
 @pytest.mark.parametrize("recency", RECENCIES)
 def test_a_limit_that_was_not_applied_is_said(

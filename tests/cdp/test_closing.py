@@ -17,6 +17,8 @@ from castlenb.lab.chromium import Chromium
 
 from .conftest import Onlooker, Relay, Site, ask
 
+pytestmark = pytest.mark.proof
+
 
 async def test_the_tab_is_gone_for_everybody_when_the_block_has_ended(
     connection: Connection, onlooker: Onlooker
