@@ -88,6 +88,19 @@ class AIAnswer:
     def _repr_html_(self) -> str:
         return display.answer_html(self.shown())
 
+    def to_dict(self) -> dict[str, Any]:
+        """The answer as plain data; a part of :meth:`castlenb.SearchPage.to_dict`, and under its version."""
+        return {
+            "label": self.label,
+            "state": self.state,
+            "settled_by": self.settled_by,
+            "text": self.text,
+            "language": self.language,
+            "placement": self.placement,
+            "citations": [dict(record) for record in self.records],
+            "warnings": list(self.warnings),
+        }
+
     def shown(self) -> dict[str, Any]:
         """The answer as plain data, as ``castlenb.display`` takes it."""
         return {

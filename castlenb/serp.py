@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 COLUMNS = ("rank", "title", "url", "link", "link_form", "snippet", "site", "date", "fragment")
 """Columns of ``SearchPage.results``: ``rank`` is Int64, from 1; the others are strings or missing."""
 
+SCHEMA = "castlenb.SearchPage/1"
+"""What ``SearchPage.to_dict`` gives. The number grows when a key changes its meaning or goes; new keys may come."""
+
 
 @dataclass(frozen=True)
 class SearchPage:
@@ -140,6 +143,39 @@ class SearchPage:
         failed = len(hidden) - len(targets)
         more = (f"{failed} of {len(hidden)} encrypted links could not be resolved",) if failed else ()
         return replace(self, records=records, warnings=(*self.warnings, *more))
+
+    def to_text(self, budget: int = 15_000) -> str:
+        """What an agent reads: the labelled answer with its sources, then the numbered results, within ``budget`` bytes
+        of UTF-8, and so within as many characters.
+
+        Strangers' words are fenced off from ours, and nothing in them can leave the fence. What does not fit is cut in
+        a fixed order, and said to be: :func:`castlenb.display.agent.agent_text` has both.
+
+        Raises:
+            ValueError: the budget is below 1.
+        """
+        return display.agent_text(self.to_dict(), budget)
+
+    def to_markdown(self) -> str:
+        """The page as Markdown for people; strangers' words are escaped, so that none of them is mark-up."""
+        return display.page_markdown(self.to_dict())
+
+    def to_dict(self) -> dict[str, Any]:
+        """The page as plain data that JSON can hold, its ``schema`` :data:`SCHEMA`; missing values are ``None``."""
+        return {
+            "schema": SCHEMA,
+            "engine": self.engine,
+            "engine_label": engine_named(self.engine).label,
+            "query": self.query,
+            "url": self.url,
+            "page_state": self.page_state,
+            "challenge_kind": self.challenge_kind,
+            "results": [dict(record) for record in self.records],
+            "answer": self.answer.to_dict() if self.answer else None,
+            "timings": dict(self.timings),
+            "warnings": list(self.warnings),
+            "fetched_at": self.fetched_at and self.fetched_at.isoformat(),
+        }
 
     def __len__(self) -> int:
         return len(self.records)
