@@ -33,7 +33,7 @@ async def beside(
         tab: the one that is waited on.
         watching: whether the page is being watched by now; before, Chrome would hold whatever is asked of it.
         hidden: whether the tab's timers do not run.
-        progress: who follows the visit; called on this loop.
+        progress: who follows the visit; called on this loop. An error of theirs ends the telling, not the wait.
     """
 
     async def ask(method: str) -> Any:

@@ -187,18 +187,7 @@ class SearchPage:
         return display.search_page_html(self._shown())
 
     def _shown(self) -> dict[str, Any]:
-        return {
-            "engine": self.engine,
-            "engine_label": engine_named(self.engine).label,
-            "query": self.query,
-            "url": self.url,
-            "page_state": self.page_state,
-            "challenge_kind": self.challenge_kind,
-            "results": [dict(record) for record in self.records],
-            "answer": self.answer.shown() if self.answer and self.answer.text else None,
-            "timings": dict(self.timings),
-            "warnings": list(self.warnings),
-        }
+        return {**self.to_dict(), "answer": self.answer.to_dict() if self.answer and self.answer.text else None}
 
 
 async def search(

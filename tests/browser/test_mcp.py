@@ -121,8 +121,11 @@ async def test_a_challenge_then_cleared_then_a_search_that_works(lab: cn.Lab) ->
         assert "open https://www.google.com/search?q=coffee" in text
         assert "Do not search again before a person has looked" in text
         lab.play("instant")  # somebody has opened that address and cleared what it showed
-        failed, text = await call(client, query="coffee")
-        assert not failed
+        with anyio.fail_after(2 * PATIENCE_S):  # a cool-down lets a call through in a while
+            while failed:
+                await anyio.sleep(0.5)
+                failed, text = await call(client, query="coffee")
+                assert not failed or text.startswith("SearchChallengeError: ")
         assert text.startswith("10 results from Google.\n")
 
 
