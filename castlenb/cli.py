@@ -85,6 +85,7 @@ def _parser() -> argparse.ArgumentParser:
     tool.add_argument("--http", type=int, metavar="PORT", help="over HTTP on 127.0.0.1, at /mcp (0: any free port)")
     tool.add_argument(
         "--verdict",
+        type=_text,
         metavar="FILE",
         help="text of a study's verdict on AI answers, to be told the agent in place of ours",
     )
@@ -95,6 +96,13 @@ def _parser() -> argparse.ArgumentParser:
 
     add("demo", _demo, "Search the lab through a real Chromium and show what comes out.")
     return parser
+
+
+def _text(file: str) -> str:
+    try:
+        return Path(file).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as unreadable:
+        raise argparse.ArgumentTypeError(f"{file} can not be read: {unreadable}") from None
 
 
 def _engines(text: str) -> list[str]:
@@ -225,8 +233,7 @@ def _doctor(args: argparse.Namespace) -> int:
 
 
 def _mcp(args: argparse.Namespace) -> int:
-    verdict = Path(args.verdict).read_text("utf-8") if args.verdict else None
-    serve(target=args.target, http_port=args.http, verdict=verdict)
+    serve(target=args.target, http_port=args.http, verdict=args.verdict)
     return OK
 
 

@@ -13,6 +13,7 @@ import os
 import signal
 import socket
 import sys
+import textwrap
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -55,8 +56,8 @@ Ask for aiAnswer only when a quick orientation on a question is worth several se
 something up: many queries have no answer, so that the wait is in vain; Google's takes about two seconds more than its \
 results, Brave's over five, and DuckDuckGo has none (observed on 2026-08-04)."""
 
-VERDICT_CHARACTERS = 1_500
-"""The most that is told of a study's verdict."""
+VERDICT_CHARACTERS = 4_000
+"""The most that is told of a study's verdict; what is cut ends with an ellipsis."""
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -110,7 +111,7 @@ def serve(*, target: TargetLike = None, http_port: int | None = None, verdict: s
         import mcp_types  # noqa: F401  (of the SDK's second edition: the first has not got it)
     except ImportError as missing:
         raise CastleError(
-            f'castlenb mcp needs the MCP SDK, 2.0 or newer ({missing.name} is not there): pip install "castlenb[mcp]"'
+            f'castlenb mcp needs the MCP SDK, 2.3 or newer ({missing.name} is not there): pip install "castlenb[mcp]"'
         ) from missing
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _leave)
@@ -126,8 +127,8 @@ def tool_server(target: TargetLike = None, verdict: str | None = None) -> Server
     from mcp import types
     from mcp.server import Server
 
-    advice = " ".join((verdict or "").split())[:VERDICT_CHARACTERS] or FIELD_VERDICT
-    guidelines = GUIDELINES.format(verdict=advice)
+    advice = textwrap.shorten(verdict or "", VERDICT_CHARACTERS, placeholder=" …")
+    guidelines = GUIDELINES.format(verdict=advice or FIELD_VERDICT)
     tool = types.Tool(
         name=NAME,
         title="Search through a running Chrome",

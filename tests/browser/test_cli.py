@@ -65,6 +65,8 @@ def test_search_prints_what_an_agent_reads(lab: cn.Lab, capsys: pytest.CaptureFi
         (["compare", "-n", "99", "coffee"], 2, "from 1 to 20"),
         (["compare", "--target", "127.0.0.1:1", "coffee"], 1, "127.0.0.1:1"),
         (["read", "--engine", "altavista", "x"], 2, "invalid choice"),
+        (["mcp", "--verdict", "/nowhere/verdict.txt"], 2, "/nowhere/verdict.txt can not be read"),
+        (["mcp", "--http", "99999"], 1, "port 99999 of 127.0.0.1 can not be had"),
         (["lab", "--scenario", "nope"], 1, "no scenario 'nope'; there are: 2026-08-04, instant"),
         ([], 2, "COMMAND"),
     ],
