@@ -83,17 +83,20 @@ class AIAnswer:
         return table.astype({name: "Int64" if name == "n" else "string" for name in COLUMNS})
 
     def __repr__(self) -> str:
-        return display.answer_text(self.shown())
+        return display.answer_text(self.to_dict())
 
     def _repr_html_(self) -> str:
-        return display.answer_html(self.shown())
+        return display.answer_html(self.to_dict())
 
-    def shown(self) -> dict[str, Any]:
-        """The answer as plain data, as ``castlenb.display`` takes it."""
+    def to_dict(self) -> dict[str, Any]:
+        """The answer as plain data; a part of :meth:`castlenb.SearchPage.to_dict`, and under its version."""
         return {
             "label": self.label,
             "state": self.state,
-            "text": self.text or "",
+            "settled_by": self.settled_by,
+            "text": self.text,
+            "language": self.language,
+            "placement": self.placement,
             "citations": [dict(record) for record in self.records],
             "warnings": list(self.warnings),
         }

@@ -193,7 +193,9 @@ class _House:
 _house = _House()
 
 
-def _close_house() -> None:
+def close() -> None:
+    """Ends what still runs, its tabs with it, within :data:`EXIT_S`. At the end of a process it is called by itself,
+    unless that end is a signal."""
     _house.close()
 
 
@@ -202,6 +204,6 @@ def _after_fork() -> None:
     _house = _House()
 
 
-atexit.register(_close_house)
+atexit.register(close)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)

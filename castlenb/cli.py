@@ -1,4 +1,4 @@
-"""``castlenb search | compare | read | doctor | lab | demo``."""
+"""``castlenb search | compare | read | doctor | mcp | lab | demo``."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ import sys
 import textwrap
 import threading
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import Lab, bridge, captures, compare, connect, display, search
-from .answer import AIAnswer
 from .asked import MAX_RESULTS
 from .captures import PathLike
 from .engines import ENGINES, RECENCIES, EngineError
 from .engines import engine as engine_named
 from .errors import CastleError, EndpointError, TargetError
+from .mcp import serve
 from .serp import SearchPage
 from .target import resolve_target
 
@@ -54,7 +55,7 @@ def _parser() -> argparse.ArgumentParser:
 
     one = add("search", _search, "Search, and print the results.")
     one.add_argument("-e", "--engine", default="google", choices=list(ENGINES), help="which engine (default google)")
-    _add_search(one)
+    _add_search(one).add_argument("--text", action="store_true", help="as an agent reads it: 15,000 bytes at most")
 
     many = add(
         "compare",
@@ -80,11 +81,28 @@ def _parser() -> argparse.ArgumentParser:
 
     _add_target(add("doctor", _doctor, "Say which Chrome would be used, who decided it, and whether it answers."))
 
+    tool = add("mcp", _mcp, "Serve castle_cdp_search to an agent that speaks MCP, over stdio unless told otherwise.")
+    tool.add_argument("--http", type=int, metavar="PORT", help="over HTTP on 127.0.0.1, at /mcp (0: any free port)")
+    tool.add_argument(
+        "--verdict",
+        type=_text,
+        metavar="FILE",
+        help="text of a study's verdict on AI answers, to be told the agent in place of ours",
+    )
+    _add_target(tool)
+
     stage = add("lab", _lab, "Start a throwaway Chromium with engines of our own making, until interrupted.")
     stage.add_argument("--scenario", default="2026-08-04", help="what the engines play (default 2026-08-04)")
 
     add("demo", _demo, "Search the lab through a real Chromium and show what comes out.")
     return parser
+
+
+def _text(file: str) -> str:
+    try:
+        return Path(file).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as unreadable:
+        raise argparse.ArgumentTypeError(f"{file} can not be read: {unreadable}") from None
 
 
 def _engines(text: str) -> list[str]:
@@ -97,8 +115,8 @@ def _engines(text: str) -> list[str]:
     return names
 
 
-def _add_search(parser: argparse.ArgumentParser) -> None:
-    """The arguments that a search has on any engine."""
+def _add_search(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
+    """The arguments that a search has on any engine; returns those that say in which form it is printed."""
     parser.add_argument("query", nargs="+", help="as typed into a search box")
     parser.add_argument(
         "-n", "--num-results", type=int, default=10, metavar="N", help=f"1 to {MAX_RESULTS} (default 10)"
@@ -111,8 +129,10 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
         "--budget", type=float, default=6.0, metavar="S", help="seconds to wait for it after the results (default 6)"
     )
     parser.add_argument("--deadline", type=float, default=20.0, metavar="S", help="seconds (default 20)")
-    parser.add_argument("--json", action="store_true", help="one JSON object")
     _add_target(parser)
+    forms = parser.add_mutually_exclusive_group()
+    forms.add_argument("--json", action="store_true", help="one JSON object")
+    return forms
 
 
 def _add_target(parser: argparse.ArgumentParser, about: str = "the Chrome to use (default: BU_CDP_HTTP, …)") -> None:
@@ -121,7 +141,7 @@ def _add_target(parser: argparse.ArgumentParser, about: str = "the Chrome to use
 
 def _search(args: argparse.Namespace) -> int:
     page = search(" ".join(args.query), engine=args.engine, **_search_options(args))
-    print(json.dumps(_as_json(page), ensure_ascii=True) if args.json else repr(page))
+    print(json.dumps(page.to_dict(), ensure_ascii=True) if args.json else page.to_text() if args.text else repr(page))
     return OK
 
 
@@ -130,7 +150,7 @@ def _compare(args: argparse.Namespace) -> int:
     if args.json:
         said = {
             "query": found.query,
-            "pages": [_as_json(page) for page in found.pages],
+            "pages": [page.to_dict() for page in found.pages],
             "agreement": _records(found.agreement),
             "failures": _records(found.failures),
         }
@@ -179,7 +199,7 @@ async def _read_all(args: argparse.Namespace) -> int:
 
 def _file_as_json(file: PathLike, found: SearchPage | CastleError) -> dict[str, Any]:
     if isinstance(found, SearchPage):
-        return {"file": os.fspath(file), **_as_json(found), "error": None}
+        return {"file": os.fspath(file), **found.to_dict(), "error": None}
     return {
         "file": os.fspath(file),
         "engine": None,
@@ -189,33 +209,6 @@ def _file_as_json(file: PathLike, found: SearchPage | CastleError) -> dict[str, 
         "answer": None,
         "warnings": [],
         "error": f"{type(found).__name__}: {found}",
-    }
-
-
-def _as_json(page: SearchPage) -> dict[str, Any]:
-    return {
-        "engine": page.engine,
-        "query": page.query,
-        "url": page.url,
-        "page_state": page.page_state,
-        "challenge_kind": page.challenge_kind,
-        "results": [dict(record) for record in page.records],
-        "timings": dict(page.timings),
-        "answer": _answer_as_json(page.answer) if page.answer else None,
-        "warnings": list(page.warnings),
-    }
-
-
-def _answer_as_json(answer: AIAnswer) -> dict[str, Any]:
-    return {
-        "label": answer.label,
-        "state": answer.state,
-        "settled_by": answer.settled_by,
-        "text": answer.text,
-        "language": answer.language,
-        "placement": answer.placement,
-        "citations": [dict(record) for record in answer.records],
-        "warnings": list(answer.warnings),
     }
 
 
@@ -236,6 +229,11 @@ def _doctor(args: argparse.Namespace) -> int:
     except EndpointError as wrong:
         print(f"reachable   no: {wrong.problem}")
         return FAILED
+    return OK
+
+
+def _mcp(args: argparse.Namespace) -> int:
+    serve(target=args.target, http_port=args.http, verdict=args.verdict)
     return OK
 
 

@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 from . import bridge, display
 from .answer import AIAnswer, answer_from, citation_ranks
 from .asked import Asked
+from .beside import Progress
 from .browser import Browser, BrowserLike, browser_for
 from .dates import plainly_older
 from .engines import Engine
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 
 COLUMNS = ("rank", "title", "url", "link", "link_form", "snippet", "site", "date", "fragment")
 """Columns of ``SearchPage.results``: ``rank`` is Int64, from 1; the others are strings or missing."""
+
+SCHEMA = "castlenb.SearchPage/1"
+"""What ``SearchPage.to_dict`` gives. The number grows when a key changes its meaning or goes; new keys may come."""
 
 
 @dataclass(frozen=True)
@@ -140,6 +144,39 @@ class SearchPage:
         more = (f"{failed} of {len(hidden)} encrypted links could not be resolved",) if failed else ()
         return replace(self, records=records, warnings=(*self.warnings, *more))
 
+    def to_text(self, budget: int = 15_000) -> str:
+        """What an agent reads: the labelled answer with its sources, then the numbered results, within ``budget`` bytes
+        of UTF-8, and so within as many characters.
+
+        Strangers' words are fenced off from ours, and nothing in them can leave the fence. What does not fit is cut in
+        a fixed order, and said to be: :func:`castlenb.display.agent.agent_text` has both.
+
+        Raises:
+            ValueError: the budget is below 1.
+        """
+        return display.agent_text(self.to_dict(), budget)
+
+    def to_markdown(self) -> str:
+        """The page as Markdown for people; strangers' words are escaped, so that none of them is mark-up."""
+        return display.page_markdown(self.to_dict())
+
+    def to_dict(self) -> dict[str, Any]:
+        """The page as plain data that JSON can hold, its ``schema`` :data:`SCHEMA`; missing values are ``None``."""
+        return {
+            "schema": SCHEMA,
+            "engine": self.engine,
+            "engine_label": engine_named(self.engine).label,
+            "query": self.query,
+            "url": self.url,
+            "page_state": self.page_state,
+            "challenge_kind": self.challenge_kind,
+            "results": [dict(record) for record in self.records],
+            "answer": self.answer.to_dict() if self.answer else None,
+            "timings": dict(self.timings),
+            "warnings": list(self.warnings),
+            "fetched_at": self.fetched_at and self.fetched_at.isoformat(),
+        }
+
     def __len__(self) -> int:
         return len(self.records)
 
@@ -150,18 +187,7 @@ class SearchPage:
         return display.search_page_html(self._shown())
 
     def _shown(self) -> dict[str, Any]:
-        return {
-            "engine": self.engine,
-            "engine_label": engine_named(self.engine).label,
-            "query": self.query,
-            "url": self.url,
-            "page_state": self.page_state,
-            "challenge_kind": self.challenge_kind,
-            "results": [dict(record) for record in self.records],
-            "answer": self.answer.shown() if self.answer and self.answer.text else None,
-            "timings": dict(self.timings),
-            "warnings": list(self.warnings),
-        }
+        return {**self.to_dict(), "answer": self.answer.to_dict() if self.answer and self.answer.text else None}
 
 
 async def search(
@@ -179,6 +205,7 @@ async def search(
     visibility: str = "emulated",
     deadline_s: float = 20.0,
     browser: BrowserLike = None,
+    progress: Progress | None = None,
 ) -> SearchPage:
     """Searches through a Chrome that is already running and returns the ranked results.
 
@@ -204,6 +231,8 @@ async def search(
         visibility: ``"emulated"`` keeps the page's timers running by focus emulation; ``"hidden"`` does not.
         deadline_s: seconds for connecting, opening and reading together; waiting in line lies outside.
         browser: a Browser, or what names a Chrome (see :func:`castlenb.connect`); ``None`` for the configured one.
+        progress: called about once a second while the page is waited for, on castlenb's own thread: with ``"results"``
+            and how many there are, then with the answer's state and the length of its prose. It has to return at once.
 
     Returns:
         The page with at least one result.
@@ -236,13 +265,15 @@ async def search(
     house = browser_for(browser)
     called = time.perf_counter()
     async with house.slot() as queued_ms:
-        return await searched(asked, house, queued_ms=queued_ms, called=called)
+        return await searched(asked, house, queued_ms=queued_ms, called=called, progress=progress)
 
 
-async def searched(asked: Asked, house: Browser, *, queued_ms: float, called: float) -> SearchPage:
+async def searched(
+    asked: Asked, house: Browser, *, queued_ms: float, called: float, progress: Progress | None = None
+) -> SearchPage:
     """One search in a slot that the caller holds; ``called`` is when the caller was (``time.perf_counter``)."""
     visits: list[Visit] = []
-    errand = Errand(asked.engine, asked.query, house)
+    errand = Errand(asked.engine, asked.query, house, progress)
     async with open_visitor(
         errand,
         visibility=asked.visibility,

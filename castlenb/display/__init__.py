@@ -7,7 +7,19 @@ knows no other part of castlenb.
 
 from __future__ import annotations
 
+from .agent import agent_text, error_text
+from .markdown import page_markdown
 from .markup import answer_html, search_page_html
 from .plain import answer_text, comparison_text, search_page_text, table_text
 
-__all__ = ["answer_html", "answer_text", "comparison_text", "search_page_html", "search_page_text", "table_text"]
+__all__ = [
+    "agent_text",
+    "answer_html",
+    "answer_text",
+    "comparison_text",
+    "error_text",
+    "page_markdown",
+    "search_page_html",
+    "search_page_text",
+    "table_text",
+]

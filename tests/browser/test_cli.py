@@ -40,6 +40,14 @@ def test_search_prints_json(lab: cn.Lab, capsys: pytest.CaptureFixture[str]) -> 
         [1, 2, 3],
     )
     assert page["timings"]["call_total_ms"] > 0
+    assert page["schema"] == "castlenb.SearchPage/1"
+
+
+def test_search_prints_what_an_agent_reads(lab: cn.Lab, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["search", "-n", "2", "--text", "--target", lab.web.target, "tea", "pots"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("2 results from Google.\n")
+    assert "query > tea pots\n\n## Results\n1. title > " in said
 
 
 @pytest.mark.parametrize(
@@ -49,6 +57,7 @@ def test_search_prints_json(lab: cn.Lab, capsys: pytest.CaptureFixture[str]) -> 
         (["search", "--target", "127.0.0.1:1", "coffee"], 1, "127.0.0.1:1"),
         (["search", "--target", "nonsense here", "coffee"], 1, "host:port"),
         (["search", "--engine", "altavista", "x"], 2, "invalid choice"),
+        (["search", "--json", "--text", "x"], 2, "not allowed with"),
         (["search", "--engine", "duckduckgo", "--gl", "aq", "coffee"], 2, "DuckDuckGo has no region 'aq'"),
         (["compare", "--engines", "bing,altavista", "coffee"], 2, "no engine is called 'altavista'; there are google,"),
         (["compare", "--engines", "bing,", "brave", "coffee"], 2, "commas between and no blanks"),
@@ -56,6 +65,8 @@ def test_search_prints_json(lab: cn.Lab, capsys: pytest.CaptureFixture[str]) -> 
         (["compare", "-n", "99", "coffee"], 2, "from 1 to 20"),
         (["compare", "--target", "127.0.0.1:1", "coffee"], 1, "127.0.0.1:1"),
         (["read", "--engine", "altavista", "x"], 2, "invalid choice"),
+        (["mcp", "--verdict", "/nowhere/verdict.txt"], 2, "/nowhere/verdict.txt can not be read"),
+        (["mcp", "--http", "99999"], 1, "port 99999 of 127.0.0.1 can not be had"),
         (["lab", "--scenario", "nope"], 1, "no scenario 'nope'; there are: 2026-08-04, instant"),
         ([], 2, "COMMAND"),
     ],
