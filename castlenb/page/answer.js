@@ -18,6 +18,7 @@
   }
 
   const RECHECK_MS = 200;
+  const FEW = 50; // changes that are looked at one by one
   const LOADING = part("loading").join(", ");
   const DECLINED = part("declined").join(", ");
   const OFFERED = part("offered").join(", ");
@@ -96,7 +97,7 @@
   // ---- the probe --------------------------------------------------------------------------------------------------
 
   const ABSENT = { state: "absent", chars: 0, signature: 0, markers: NO_MARKERS, wrapper: NO_WRAPPER };
-  let at = null; // {wrapper, bodies, rank}: where it was last seen
+  let at = null; // {wrapper, bodies, rank, found}: where it was last seen, and what each of WRAPPER found then
   let slow = { when: -Infinity, found: WRAPPER.map(() => null) };
   let words = "";
   let signature = 0;
@@ -127,11 +128,13 @@
   }
 
   function probe(records) {
-    const stands = records && at?.bodies.length && connected(at.wrapper);
-    const touched = stands ? records.filter(({ target }) => contains(at.wrapper, target)).length : 0;
-    if (stands && !touched) return last;
-    const inside = stands && touched === records.length;
-    const found = inside ? null : wrappers();
+    const few = records && records.length <= FEW ? records : null; // of many, most are the parser's
+    const stands = few !== null && at !== null && connected(at.wrapper);
+    const touched = stands ? touching(few) : 0;
+    if (stands && !touched && at.bodies.length) return last;
+    const inside = stands && touched === few.length && at.bodies.length > 0;
+    const found = inside ? at.found : wrappers();
+    if (stands && !touched && found.every((each, n) => each === at.found[n])) return last;
     const candidates = inside ? [at.wrapper] : [...new Set(found.filter(Boolean))];
     if (!candidates.length) {
       at = null;
@@ -140,16 +143,25 @@
     const place = locate(candidates, areas());
     const moved = !at || at.wrapper !== place.wrapper || !at.bodies.length;
     at = place;
-    const wrapper = inside ? last.wrapper : Object.fromEntries(WRAPPER.map((css, n) => [css, found[n] !== null]));
+    at.found = found;
+    const wrapper = Object.fromEntries(WRAPPER.map((css, n) => [css, found[n] !== null]));
     if (!place.bodies.length) return (last = { ...ABSENT, state: quietState(place), wrapper });
     const text = place.bodies.length === 1 ? textOf(place.bodies[0]) : place.bodies.map(textOf).join("\n");
     if (text !== words) {
       words = text;
       signature = hash(text);
     }
-    mark(place.wrapper, moved ? null : records, moved);
+    mark(place.wrapper, moved ? null : few, moved);
     const state = settles(markers) && !isLoading(place.wrapper) ? "settled" : "growing";
     return (last = { state, chars: text.length, signature, markers, wrapper });
+  }
+
+  // How many of the changes could be the answer's. While it is silent its parent's attributes can tell of it as well.
+  function touching(records) {
+    const around = at.bodies.length ? null : parentOf(at.wrapper);
+    let count = 0;
+    for (const { target } of records) if (target === around || contains(at.wrapper, target)) count += 1;
+    return count;
   }
 
   // Where it is: where it was, while that stands and nothing better ranked has come.
