@@ -95,6 +95,7 @@ def came_empty(db: sqlite3.Connection, engine: str, chrome: str, query: str, now
     found = "SELECT since, words FROM blocks WHERE engine = ? AND chrome = ? AND until IS NULL"
     first = db.execute(found, (engine, chrome)).fetchone()
     words = _words(db, query)
+    row: tuple[object, ...]
     if standing(db, engine, chrome, now) is None:
         in_a_row = first is not None and abs(now - first[0]) <= IN_A_ROW_S
         if in_a_row and not _related(words, first[1].split()):

@@ -232,7 +232,7 @@ class Browser:
     async def _cleared(self, name: str | None) -> bool:
         names = list(ENGINES) if name is None else [engine(name).name]
         desk = await self._place()
-        return await desk.book.run(lambda db: any([blocks.cleared(db, each, desk.chrome) for each in names]))
+        return await desk.book.run(lambda db: sum(blocks.cleared(db, each, desk.chrome) for each in names) > 0)
 
     def manners(self) -> Manners:
         """What is kept of this Chrome, by all castlenb on this machine; nothing is dialled for it."""
@@ -312,7 +312,8 @@ class Browser:
                     await self._rest(outcome)
             except BaseException:
                 # What was granted meanwhile goes back as well: works are done in their order.
-                desk.book.later(lambda db: (given_up(db, wanted), not_asked(db, wanted)))
+                desk.book.later(lambda db: not_asked(db, wanted))
+                desk.book.later(lambda db: given_up(db, wanted))
                 raise
 
     async def _rest(self, wait: Wait) -> None:
@@ -324,11 +325,11 @@ class Browser:
                 await self._freed.wait()
 
     def _say_why(self, wait: Wait, wanted: Wanted) -> None:
-        first = f"{wait.ahead} other call{'s' * (wait.ahead > 1)} of this machine's kernels and scripts, which came first"
+        first = f"{wait.ahead} other call{'s' * (wait.ahead > 1)} of this machine's, which came first"
         if wait.seconds:
             log.warning(
-                "%s is asked again in %.0f s: the pace is %s, all kernels and scripts that use %s together (pace= changes "
-                "it)",
+                "%s is asked again in %.0f s: the pace is %s, for all kernels and scripts that use %s together (pace= "
+                "changes it)",
                 engine(wait.engine).label,
                 wait.seconds,
                 pacing.in_words(wanted.pace),

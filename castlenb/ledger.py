@@ -45,7 +45,8 @@ CREATE TABLE IF NOT EXISTS line (
     for_place INTEGER);
 CREATE TABLE IF NOT EXISTS places (token TEXT PRIMARY KEY, chrome TEXT, who TEXT, since REAL);
 CREATE TABLE IF NOT EXISTS blocks (
-    engine TEXT, chrome TEXT, kind TEXT, since REAL, until REAL, probe_at REAL, words TEXT, PRIMARY KEY (engine, chrome));
+    engine TEXT, chrome TEXT, kind TEXT, since REAL, until REAL, probe_at REAL, words TEXT,
+    PRIMARY KEY (engine, chrome));
 CREATE TABLE IF NOT EXISTS tabs (mark TEXT PRIMARY KEY, chrome TEXT, target TEXT, who TEXT, since REAL);
 CREATE TABLE IF NOT EXISTS salt (salt TEXT);
 """

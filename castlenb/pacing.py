@@ -22,8 +22,8 @@ PaceLike = tuple[int, float] | Sequence[tuple[int, float]] | str | None
 """What ``pace=`` takes: ``(pages, seconds)``, several of these, ``"off"``, or ``None`` for :data:`PACE`."""
 
 PACE: Rates = ((3, 20.0), (12, 300.0))
-"""A few pages at once, then one in 25 s. Field notes, 2026-08-04: Google blocks after a handful in seconds, and about 30
-in a few minutes cost 90 minutes. Of the other engines no limit is known, so they are asked no faster."""
+"""A few pages at once, then one in 25 s. Field notes, 2026-08-04: Google blocks after a handful in seconds, and about
+30 in a few minutes cost 90 minutes. Of the other engines no limit is known, so they are asked no faster."""
 
 OFF = "off"
 

@@ -228,8 +228,8 @@ async def search(
         The page with at least one result.
 
     Raises:
-        SearchChallengeError: the engine wants a person; ``human_url`` says what to open. Until ``retry_at`` it is raised
-            without a tab being opened, see :mod:`castlenb.blocks`; ``Browser.cleared`` ends that.
+        SearchChallengeError: the engine wants a person; ``human_url`` says what to open. Until ``retry_at`` it is
+            raised without a tab being opened, see :mod:`castlenb.blocks`; ``Browser.cleared`` ends that.
         SuspectedBlockError: an empty page that nothing explains; the same after two of them.
         NoResultsError: the engine says that nothing matches.
         UnparseableError: a results area that yields nothing; the engine changed its page.
@@ -283,7 +283,7 @@ async def searched(asked: Asked, house: Browser, turn: Turn, *, called: float) -
 def _refused(block: Block, asked: Asked, house: Browser) -> NeedsPerson:
     url = asked.url(0)
     where = (asked.engine.name, asked.query, url, house.address)
-    when = {"human_url": url, "retry_at": block.retry_at, "refused_at": block.since}
+    when: dict[str, Any] = {"human_url": url, "retry_at": block.retry_at, "refused_at": block.since}
     if block.kind == EMPTY:
         return SuspectedBlockError(*where, **when)
     return SearchChallengeError(block.kind, *where, **when)
@@ -420,7 +420,11 @@ def raise_for_state(page: SearchPage, sent_to: str, block: Block | None = None) 
         block: the cool-down that the page has started, if any.
     """
     where = (page.engine, page.query, page.url, page.browser)
-    person = {"human_url": _human_url(page, sent_to), "retry_at": block and block.retry_at, "page": page}
+    person: dict[str, Any] = {
+        "human_url": _human_url(page, sent_to),
+        "retry_at": block and block.retry_at,
+        "page": page,
+    }
     match page.page_state:
         case "results":
             return

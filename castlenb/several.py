@@ -230,9 +230,9 @@ async def compare(
     ]
     house = browser_for(browser)
     called = time.perf_counter()
-    pages = {asked.engine.name: asked.pages for asked in each_asked}
-    async with house.turn(pages, pace=pace, even_if_blocked=even_if_blocked) as turn:
-        if len(turn.refused) < len(pages):
+    wanted = {asked.engine.name: asked.pages for asked in each_asked}
+    async with house.turn(wanted, pace=pace, even_if_blocked=even_if_blocked) as turn:
+        if len(turn.refused) < len(wanted):
             await house.open()
         outcomes = await _together(_outcome(asked, house, turn, called=called) for asked in each_asked)
     pages, errors = _sorted(each_asked, outcomes)
@@ -298,8 +298,8 @@ async def searches(
         called = time.perf_counter()
         if refused:
             return refused[0]
-        pages = {asked.engine.name: asked.pages}
-        async with house.turn(pages, pace=pace, even_if_blocked=even_if_blocked) as turn:
+        wanted = {asked.engine.name: asked.pages}
+        async with house.turn(wanted, pace=pace, even_if_blocked=even_if_blocked) as turn:
             outcome = await _outcome(asked, house, turn, called=called)
         if isinstance(outcome, NeedsPerson):
             refused.append(outcome)

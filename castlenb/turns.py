@@ -131,7 +131,8 @@ def _before(db: sqlite3.Connection, wanted: Wanted, now: float) -> list[tuple[li
     mine = db.execute("SELECT ticket FROM line WHERE token = ?", (wanted.token,)).fetchone()
     query = "SELECT token, engines, for_place, who, seen FROM line WHERE chrome = ? AND ticket < ? ORDER BY ticket"
     found = []
-    for token, engines, for_place, who, seen in db.execute(query, (wanted.chrome, mine[0] if mine else 2**62)).fetchall():
+    rows = db.execute(query, (wanted.chrome, mine[0] if mine else 2**62)).fetchall()
+    for token, engines, for_place, who, seen in rows:
         if is_dead(who):
             db.execute("DELETE FROM line WHERE token = ?", (token,)).close()
         elif abs(now - seen) <= SEEN_S:
