@@ -264,7 +264,11 @@ class Browser:
                 tab = await stack.enter_async_context(self._tab(await self._connected(), emulate_focus, prepare))
             except ConnectionLost as gone:
                 log.info("%s: %s; connecting anew", self.address, gone)  # recycled just now: nothing was opened yet
-                tab = await stack.enter_async_context(self._tab(await self._connected(), emulate_focus, prepare))
+                try:
+                    anew = await self._connected()
+                except EndpointError as failed:
+                    raise gone from failed  # it may be back in a moment, which is for the caller to wait for
+                tab = await stack.enter_async_context(self._tab(anew, emulate_focus, prepare))
             yield tab
 
     @asynccontextmanager
