@@ -3,7 +3,6 @@
 ::
 
     {"kind": "run", "run": {…}}                                          each time the study is begun or resumed
-    {"kind": "tab", "target_id": …}                                      a tab is open, for the trial to come
     {"kind": "trial", "trial": {…}, "growth": {"t_ms": […], …}, …}       one measured
     {"kind": "end", "run": {…}}                                          a sitting ended by itself
 
@@ -17,19 +16,20 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from ..errors import RecordError
 from .records import CHILDREN, RUNS, SCHEMA_VERSION, TRIALS, array, checked_array, conform, empty, own_columns
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
 
 Line = dict[str, Any]
 Record = dict[str, Any]
 """A trial's line without its kind: ``trial``, and those of the other frames of which it has rows."""
 
-_BATCH = 2000
+_BATCH = 10_000
 """Lines that are parsed at a time: one call for all is quicker, and they need not all be held as Python's objects."""
 
 
@@ -108,8 +108,6 @@ class _Gathered:
                     trials.append(each)
                 case "run" | "end":
                     self._note_run(number, each)
-                case "tab":
-                    pass
                 case other:
                     raise RecordError(self._path, f"nothing known is of the kind {other!r}", where=f"line {number}")
         if trials:
@@ -127,6 +125,8 @@ class _Gathered:
         self._runs[run_id] = {**self._runs.get(run_id, {}), **line["run"]}
 
     def _add_trials(self, lines: Sequence[Line], numbers: Sequence[int]) -> None:
+        import pandas as pd
+
         def where(position: int) -> str:
             return f"line {numbers[position]}"
 
@@ -153,6 +153,9 @@ class _Gathered:
             raise RecordError(self._path, "trials have no such column", where=where, column=str(name))
 
     def _add_rows(self, frame: str, lines: Sequence[Line], trials: pd.DataFrame, where: Any) -> None:
+        import numpy as np
+        import pandas as pd
+
         kinds = own_columns(frame)
         held = [(position, line[frame]) for position, line in enumerate(lines) if line.get(frame)]
         if not held:
@@ -172,6 +175,8 @@ class _Gathered:
         self._parts[frame].append(conform(frame, table, self._path, lambda row: where(whose[row])))
 
     def frames(self) -> dict[str, pd.DataFrame]:
+        import pandas as pd
+
         found = {
             name: pd.concat(parts, ignore_index=True) if parts else empty(name) for name, parts in self._parts.items()
         }
@@ -182,6 +187,9 @@ class _Gathered:
 
 def lines_of(frames: Mapping[str, pd.DataFrame]) -> Iterator[bytes]:
     """The frames of one or several runs as the lines of one journal."""
+    import numpy as np
+    import pandas as pd
+
     for run in _rows(frames["runs"]):
         yield line_of({"kind": "run", "run": run})
     trials = frames["trials"]
@@ -214,6 +222,8 @@ def _rows(table: pd.DataFrame) -> Iterator[Record]:
 
 def _plain(column: pd.Series) -> list[Any]:
     """The values as JSON has them: ``None`` for what is missing, times as ISO 8601."""
+    import pandas as pd
+
     if isinstance(column.dtype, pd.DatetimeTZDtype):
         return [None if stamp is pd.NaT else stamp.isoformat() for stamp in column]
     return list(column.to_numpy(dtype=object, na_value=None))

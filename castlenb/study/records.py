@@ -9,11 +9,12 @@ the plan, and comes again where the same plan is run again.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import RecordError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SCHEMA_VERSION = 1
 """Of the columns below; recorded in ``runs.schema_version``."""
@@ -55,7 +56,10 @@ PLAN = {
     "visibility": Column(STRING, "emulated: focus emulation; hidden: a plain background tab", ("emulated", "hidden")),
     "warmup": Column(BOOL, "first of its engine in a Chrome: kept, and left out of headline statistics"),
 }
-"""Columns that a plan and its trials share. A plan has ``seed`` (Int64) as well."""
+"""Columns that a plan and its trials share."""
+
+PLANNED = {**PLAN, "seed": Column(INT, "that the order was drawn from")}
+"""Columns of a plan."""
 
 TRIALS = {
     "run_id": Column(STRING, "the run; key into runs"),
@@ -209,6 +213,8 @@ def own_columns(frame: str) -> dict[str, str]:
 
 def empty(frame: str) -> pd.DataFrame:
     """A frame of that name without rows, its columns and dtypes as documented."""
+    import pandas as pd
+
     return pd.DataFrame({name: pd.Series([], dtype=column.dtype) for name, column in SCHEMA[frame].items()})
 
 
@@ -216,8 +222,10 @@ def array(values: Any, dtype: str) -> Any:
     """Plain values, or text as CSV has it, ``None`` or missing for what is not there, as an array of that dtype.
 
     Raises:
-        ValueError, TypeError: one of them is of another kind.
+        ValueError, TypeError, OverflowError: one of them is of another kind.
     """
+    import pandas as pd
+
     if dtype == UTC:
         stamps = values if isinstance(values, pd.Series) else pd.Series(values, dtype="object")
         return pd.to_datetime(stamps, utc=True, format="ISO8601").dt.as_unit("us").array
@@ -243,14 +251,16 @@ def checked_array(values: Sequence[Any] | pd.Series, column: str, dtype: str, pa
     Raises:
         RecordError: it names ``path``, the place, the column and the value.
     """
+    import pandas as pd
+
     try:
         return array(values, dtype)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         for position, value in enumerate(values):
             one = pd.Series([value], dtype="string") if isinstance(values, pd.Series) else [value]
             try:
                 array(one, dtype)
-            except (ValueError, TypeError):
+            except (ValueError, TypeError, OverflowError):
                 raise RecordError(path, f"{value!r} is no {dtype}", where=where(position), column=column) from None
         raise
 
@@ -259,7 +269,7 @@ def conform(frame: str, table: pd.DataFrame, path: str, where: Where) -> pd.Data
     """The table with the documented columns, in their order and dtypes.
 
     Args:
-        frame: which of :data:`SCHEMA`.
+        frame: which of :data:`SCHEMA`, or ``plan``.
         table: text columns as read from CSV, or columns of the right dtypes already.
         path: what to call its source in an error.
         where: the same for a row's position.
@@ -267,7 +277,9 @@ def conform(frame: str, table: pd.DataFrame, path: str, where: Where) -> pd.Data
     Raises:
         RecordError: a column is missing, unknown, or holds what it may not.
     """
-    columns = SCHEMA[frame]
+    import pandas as pd
+
+    columns = PLANNED if frame == "plan" else SCHEMA[frame]
     for name in table.columns:
         if name not in columns:
             raise RecordError(path, f"the {frame} frame has no such column", column=str(name))
@@ -296,6 +308,8 @@ def check_keys(frames: Mapping[str, pd.DataFrame], path: str) -> None:
     Raises:
         RecordError: a trial comes twice, or a row belongs to a trial or a run that is not there.
     """
+    import pandas as pd
+
     trials = frames["trials"]
     key = ["run_id", "trial_id"]
     twice = trials.duplicated(key)

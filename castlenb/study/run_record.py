@@ -6,12 +6,14 @@ import os
 import warnings
 from dataclasses import dataclass, fields
 from pathlib import Path
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from ..errors import RecordError
 from .journal import lines_of, read_frames
 from .records import SCHEMA, STRING, check_keys, conform
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PathLike = str | os.PathLike[str]
 
@@ -98,6 +100,8 @@ def _read_table(folder: Path, name: str) -> pd.DataFrame:
             break
     else:
         raise RecordError(str(folder), f"there is neither {name}.csv nor {name}.parquet")
+    import pandas as pd
+
     try:
         if path.suffix == ".parquet":
             table = pd.read_parquet(path)
