@@ -12,13 +12,18 @@ column. The columns are those of :mod:`castlenb.study.records`.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import shutil
+import stat
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import RecordError
+from ..errors import JournalError, RecordError
 from .records import CHILDREN, RUNS, SCHEMA_VERSION, TRIALS, array, checked_array, conform, empty, own_columns
 
 if TYPE_CHECKING:
@@ -31,6 +36,97 @@ Record = dict[str, Any]
 
 _BATCH = 10_000
 """Lines that are parsed at a time: one call for all is quicker, and they need not all be held as Python's objects."""
+
+TRIAL_BYTES = 16_384
+"""What one trial takes on disk, generously."""
+
+
+class Journal:
+    """A journal that is being written: what was there is read first, a torn last line cut off.
+
+    Attributes:
+        lines: all of its lines, as objects; one that could not be written to disk as well.
+
+    Raises:
+        JournalError: it can not be opened or written, or somebody is writing it.
+        RecordError: what is there is no journal.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.lines: list[Line] = []
+        self._writing = threading.Lock()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o644)
+        except OSError as failed:
+            raise self._error(failed) from failed
+        with contextlib.ExitStack() as stack:
+            stack.callback(self.close)
+            self._lock()
+            if stat.S_ISREG(os.fstat(self._file).st_mode):
+                self._take_up()
+            stack.pop_all()
+
+    def make_sure_of(self, trials: int) -> None:
+        """Whether so many trials have room on the disk.
+
+        Raises:
+            JournalError: they have not.
+        """
+        free, needed = shutil.disk_usage(self.path.parent).free, trials * TRIAL_BYTES
+        if free < needed:
+            problem = f"{trials} trials can take {needed / 1e6:.1f} MB, and {free / 1e6:.1f} MB are free there"
+            raise JournalError(str(self.path), problem)
+
+    def write(self, line: Line) -> None:
+        """Adds a line; returns when it is on the disk. Of a line that could not be written nothing is left there.
+
+        Raises:
+            JournalError: the disk is full, or gone.
+        """
+        with self._writing:
+            self.lines.append(line)
+            left = memoryview(line_of(line))
+            good = os.fstat(self._file).st_size
+            try:
+                while left:
+                    left = left[os.write(self._file, left) :]
+                os.fsync(self._file)
+            except OSError as failed:
+                with contextlib.suppress(OSError):
+                    os.ftruncate(self._file, good)
+                raise self._error(failed) from failed
+
+    def close(self) -> None:
+        """Idempotent."""
+        with self._writing:
+            if self._file >= 0:
+                os.close(self._file)
+            self._file = -1
+
+    def _take_up(self) -> None:
+        self.lines = [line for _, line in read_objects(self.path)]
+        with self.path.open("rb") as file:
+            size = sum(len(line) for line in file if line.endswith(b"\n"))
+        try:
+            os.ftruncate(self._file, size)
+        except OSError as failed:
+            raise self._error(failed) from failed
+
+    def _lock(self) -> None:
+        """Two writers would measure every trial twice. The lock ends with the process, however it ends."""
+        try:
+            import fcntl
+        except ImportError:  # not on Windows
+            return
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as held:
+            raise JournalError(str(self.path), "another process is writing it") from held
+
+    def _error(self, failed: OSError) -> JournalError:
+        return JournalError(str(self.path), failed.strerror or str(failed))
 
 
 def line_of(content: Line) -> bytes:
@@ -185,12 +281,23 @@ class _Gathered:
         return {**found, "runs": runs}
 
 
+def gathered(lines: Sequence[Line], path: Path) -> dict[str, pd.DataFrame]:
+    """All frames of a journal's lines.
+
+    Raises:
+        RecordError: as :func:`read_frames`.
+    """
+    found = _Gathered(str(path))
+    found.add(1, lines)
+    return found.frames()
+
+
 def lines_of(frames: Mapping[str, pd.DataFrame]) -> Iterator[bytes]:
     """The frames of one or several runs as the lines of one journal."""
     import numpy as np
     import pandas as pd
 
-    for run in _rows(frames["runs"]):
+    for run in plain_rows(frames["runs"]):
         yield line_of({"kind": "run", "run": run})
     trials = frames["trials"]
     key = ["run_id", "trial_id"]
@@ -205,7 +312,7 @@ def lines_of(frames: Mapping[str, pd.DataFrame]) -> Iterator[bytes]:
     columns = {
         name: {column: _plain(table[column]) for column in own_columns(name)} for name, table, _ in held if len(table)
     }
-    for position, trial in enumerate(_rows(trials)):
+    for position, trial in enumerate(plain_rows(trials)):
         line: Line = {"kind": "trial", "trial": trial}
         for name, _, bounds in held:
             begin, end = bounds[position], bounds[position + 1]
@@ -214,7 +321,8 @@ def lines_of(frames: Mapping[str, pd.DataFrame]) -> Iterator[bytes]:
         yield line_of(line)
 
 
-def _rows(table: pd.DataFrame) -> Iterator[Record]:
+def plain_rows(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """The rows of a frame as JSON has them."""
     names = [str(name) for name in table.columns]
     for values in zip(*(_plain(table[name]) for name in names), strict=True):
         yield dict(zip(names, values, strict=True))

@@ -29,8 +29,8 @@ three answered."""
 ENGINES = ("google", "bing", "brave", "duckduckgo")
 
 CONDITIONS: Mapping[str, Sequence[str]] = {"layout": ("web", "classic"), "visibility": ("emulated",)}
-"""Factors of a study and their levels. ``layout`` is one where an engine's address decides between two (Google, whose
-``udm=14`` is ``web``); elsewhere it is ``default``."""
+"""Factors of a study and their levels. ``layout`` is one at Google alone (``udm=14`` or without); elsewhere it is
+``default``."""
 
 _LEVELS: Mapping[str, Sequence[str]] = {"layout": ("web", "classic"), "visibility": VISIBILITIES}
 
@@ -185,10 +185,6 @@ def _arms(engines: Sequence[Engine], levels: Mapping[str, Sequence[str]]) -> lis
         (engine.name, layout, visibility)
         for engine in engines
         for layout, visibility in product(
-            levels["layout"] if _has_layouts(engine) else ("default",), levels["visibility"]
+            [each for each in levels["layout"] if each in engine.layouts] or ["default"], levels["visibility"]
         )
     ]
-
-
-def _has_layouts(engine: Engine) -> bool:
-    return engine.search_url("x") != engine.search_url("x", ai_answer=True)

@@ -66,7 +66,7 @@ TRIALS = {
     **PLAN,
     "vantage": Column(STRING, "label of the place that the Chrome looks at the web from"),
     "started_at": Column(UTC, "when the tab was sent off (client clock)"),
-    "gap_s": Column(FLOAT, "seconds since the engine was last sent to in this sitting (client clock); missing at first"),
+    "gap_s": Column(FLOAT, "seconds since this Chrome was last sent there (client clock); missing at first"),
     "outcome": Column(
         STRING,
         "what the page was; error: it could not be opened or read in time; lost: tab or Chrome went away",
@@ -85,7 +85,7 @@ TRIALS = {
     "parsed_ms": Column(FLOAT, "DOMContentLoaded"),
     "loaded_ms": Column(FLOAT, "load event"),
     "n_results": Column(INT, "results that the page listed when they were complete"),
-    "ai_state": Column(STRING, "the AI answer when observation ended; missing on pages without a results list", AI_STATES),
+    "ai_state": Column(STRING, "the AI answer when observation ended; missing where the trial is not valid", AI_STATES),
     "settled_by": Column(
         STRING, "what told that it was whole: the page's own sign, or quiet_ms without a change", ("marker", "quiet")
     ),
@@ -96,7 +96,8 @@ TRIALS = {
     "ai_settle_ms": Column(FLOAT, "last change of its words; missing unless it settled"),
     "ai_settle_censored": Column(BOOL, "it had appeared, and had not settled; missing where it never appeared"),
     "ai_settle_observed_ms": Column(FLOAT, "last change of its words that was seen, settled or not"),
-    "ai_chars": Column(INT, "characters of its prose at the end of observation"),
+    "ai_chars": Column(INT, "characters of its prose at the end of observation, as growth counts them"),
+    "ai_text_chars": Column(INT, "characters of the text that a reader would have been given then"),
     "ai_citations": Column(INT, "sources that it cites"),
     "ai_placement": Column(STRING, "top, inline (among the results) or side"),
     "marker_ms": Column(FLOAT, "the page's own sign that it is whole was first seen"),
@@ -315,15 +316,15 @@ def check_keys(frames: Mapping[str, pd.DataFrame], path: str) -> None:
     twice = trials.duplicated(key)
     if twice.any():
         raise RecordError(path, f"the trial {trials.loc[twice, 'trial_id'].iloc[0]} is there twice", column="trial_id")
-    twice = frames["runs"].duplicated("run_id")
-    if twice.any():
-        raise RecordError(path, f"the run {frames['runs'].loc[twice, 'run_id'].iloc[0]} is there twice", column="run_id")
+    runs = frames["runs"]["run_id"]
+    if runs.duplicated().any():
+        raise RecordError(path, f"the run {runs[runs.duplicated()].iloc[0]} is there twice", column="run_id")
     known = pd.MultiIndex.from_frame(trials[key])
     for name in CHILDREN:
         theirs = frames[name][key].drop_duplicates()
         orphans = ~pd.MultiIndex.from_frame(theirs).isin(known)
         if orphans.any():
             raise RecordError(path, f"{name} of {theirs['trial_id'][orphans].iloc[0]}, which is no trial of this run")
-    unknown = ~trials["run_id"].isin(frames["runs"]["run_id"])
+    unknown = ~trials["run_id"].isin(runs)
     if unknown.any():
         raise RecordError(path, f"trials of the run {trials['run_id'][unknown].iloc[0]}, of which nothing is said")
