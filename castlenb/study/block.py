@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .. import bridge
@@ -37,7 +38,7 @@ class Job:
         lane: where.
     """
 
-    trials: list[Trial]
+    trials: Sequence[Trial]
     settings: Settings
     lane: Lane
 

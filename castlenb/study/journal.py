@@ -334,4 +334,4 @@ def _plain(column: pd.Series) -> list[Any]:
 
     if isinstance(column.dtype, pd.DatetimeTZDtype):
         return [None if stamp is pd.NaT else stamp.isoformat() for stamp in column]
-    return list(column.to_numpy(dtype=object, na_value=None))
+    return column.astype("object").where(column.notna(), None).tolist()

@@ -8,7 +8,6 @@ import os
 import platform
 import subprocess
 from collections.abc import Iterable, Mapping
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +71,8 @@ def load() -> float | None:
 
 
 def _version(package: str) -> str | None:
+    from importlib.metadata import PackageNotFoundError, version  # 30 ms that `import castlenb` does not have
+
     try:
         return version(package)
     except PackageNotFoundError:

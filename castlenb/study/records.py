@@ -233,7 +233,7 @@ def array(values: Any, dtype: str) -> Any:
     if isinstance(values, pd.Series):
         if dtype == BOOL and pd.api.types.is_string_dtype(values):
             values = _truths(values)
-        return values.astype(dtype).array  # type: ignore[call-overload]
+        return values.astype(dtype).array
     if dtype == STRING and not {*map(type, values)} <= {str, type(None)}:
         raise TypeError("not all of them are text")  # pandas would turn them into it
     return pd.array(values, dtype=dtype)

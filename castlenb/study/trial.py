@@ -10,7 +10,6 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from statistics import median
 from typing import Any
 
 from ..browser import Browser
@@ -247,13 +246,13 @@ def _page(visit: Visit) -> dict[str, Any]:
 
 def _clocks(visit: Visit) -> dict[str, Any]:
     timeline, offset = visit.timeline, visit.offset_ms
-    gaps = timeline["heartbeat"]["gaps"]
+    gaps = sorted(timeline["heartbeat"]["gaps"])
     origin_ms = timeline["origin_ms"] - offset
     return {
         "observed_ms": round(timeline["observed_ms"] + offset, 1),
         "hidden_ms": round(_hidden(timeline["visibility"], timeline["observed_ms"]), 1),
-        "heartbeat_median_gap_ms": round(median(gaps), 1) if gaps else None,
-        "heartbeat_max_gap_ms": round(max(gaps), 1) if gaps else None,
+        "heartbeat_median_gap_ms": round(gaps[len(gaps) // 2], 1) if gaps else None,
+        "heartbeat_max_gap_ms": round(gaps[-1], 1) if gaps else None,
         "nav_offset_ms": round(origin_ms - visit.started_at.timestamp() * 1000, 1),
     }
 
