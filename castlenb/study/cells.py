@@ -17,7 +17,7 @@ from .records import VALID_OUTCOMES
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-Ints = NDArray[np.intp]
+Ints = NDArray[np.integer[Any]]
 
 KEYS = ("engine", "query_class", "layout", "visibility")
 """What a cell is told by; ``lot`` comes before them where the runs were not measured alike."""

@@ -16,12 +16,11 @@ from .cells import (
     appeared,
     cells,
     counted,
-    flags,
     floats,
     keys_of,
     query_codes,
 )
-from .intervals import share_interval
+from .intervals import clustered, share_interval
 from .records import BLOCKED_OUTCOMES, ERROR_OUTCOMES, VALID_OUTCOMES
 from .resample import DRAWS, quantile_intervals
 from .settle import settling
@@ -39,7 +38,7 @@ def latency_figures(run: Frames, *, draws: int = DRAWS, seed: int = 0) -> pd.Dat
     """The latency table as numbers.
 
     One row an engine, class and condition (and lot, where runs were not measured alike). Warm-ups are left out of
-    everything; what was blocked or failed is counted, and left out of the times. Columns, times in ms on the page clock:
+    everything; what was blocked or failed is counted, and left out of the times. Columns, times in ms (page clock):
 
     - ``n_valid``, ``n_blocked``, ``n_errors``: trials; ``queries``: different ones among the valid (all Int64);
     - ``n_present``, ``n_declined``, ``n_offered``, ``n_unsupported``: what came of the answer in the valid ones;
@@ -50,8 +49,8 @@ def latency_figures(run: Frames, *, draws: int = DRAWS, seed: int = 0) -> pd.Dat
       same): ``…_n``, and for p50 and p90 ``…_p50_ms``, ``…_p50_low_ms``, ``…_p50_high_ms``. Quantiles are times that
       were measured, never between two. Intervals are the bootstrap's, queries resampled. Missing: too few trials;
       infinite: not reached within ``settle_limit_ms``;
-    - ``settle_growing``: those not seen to settle by ``settle_limit_ms`` (horizon - W; the horizon where markers settled
-      all), right-censored in Kaplan and Meier's estimate; ``settle_by_marker``: settled by a marker;
+    - ``settle_growing``: those not seen to settle by ``settle_limit_ms`` (horizon - W; the horizon where markers
+      settled all), right-censored in Kaplan and Meier's estimate; ``settle_by_marker``: settled by a marker;
     - ``chars_p50``, ``citations_p50``: of settled answers; ``heartbeat_ms``: the longest gap of the page's own timer,
       median over trials; ``visible``: share of trials whose page was never hidden; ``quiet_ms``: W; ``horizon_ms``;
     - ``container_lead_ms``: from the container to the first prose, median over trials that show both;
@@ -86,8 +85,8 @@ def latency_table(run: Frames, *, draws: int = DRAWS, seed: int = 0) -> pd.DataF
     """
     figures = latency_figures(run, draws=draws, seed=seed)
     keys = [name for name in figures.columns if name not in _KINDS]
-    rows: list[dict[str, Any]] = figures.to_dict("records")
-    table = pd.DataFrame([wording.latency_row(row) for row in rows], columns=list(wording.LATENCY_COLUMNS))
+    rows = [wording.latency_row(row) for row in figures.to_dict("records")]
+    table = pd.DataFrame(rows, columns=list(wording.LATENCY_COLUMNS))
     return table.set_index(pd.MultiIndex.from_frame(figures[keys].rename(columns=wording.KEY_NAMES)))
 
 
@@ -95,7 +94,7 @@ def _figures(trials: pd.DataFrame, draws: int, seed: int) -> dict[str, Any]:
     valid = trials[trials["outcome"].isin(VALID_OUTCOMES)]
     present = appeared(valid)
     answers = valid[present]
-    low, high = share_interval(present, query_codes(valid))
+    low, high = share_interval(clustered(present, query_codes(valid)))
     known = settling(answers)
     figures: dict[str, Any] = {
         "n_valid": len(valid),

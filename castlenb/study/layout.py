@@ -11,7 +11,7 @@ import pandas as pd
 from ..engines import engine as engine_named
 from ..links import same_target, site_of
 from .cells import Frames, cells, counted, floats, keys_of, query_codes, results_ready
-from .intervals import mean_interval
+from .intervals import clustered, mean_interval
 from .settle import rows_of
 
 _PAIRED = ("run_id", "vantage", "repeat", "query")
@@ -95,7 +95,7 @@ def _figures(pairs: pd.DataFrame, listed: _Listed) -> dict[str, Any]:
     for name, numbers in values.items():
         some = ~np.isnan(numbers)
         if some.any():
-            low, high = mean_interval(numbers[some], query_codes(pairs[some]))
+            low, high = mean_interval(clustered(numbers[some], query_codes(pairs[some])))
             figures |= {name: numbers[some].mean(), f"{name}_low": low, f"{name}_high": high}
     for layout in ("web", "classic"):
         figures[f"misread_{layout}"] = listed.misread_share(pairs[f"_row_{layout}"])

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .cells import Bools, Floats, Frames, Ints, counted, floats, keys_of
-from .intervals import totals_interval
+from .cells import Bools, Floats, Frames, Ints, counted, keys_of
+from .intervals import Clusters, mean_interval, share_interval
 from .policy import SIGNALS, Outcome, Policy, grid, play
 from .records import QUERY_CLASSES
-from .settle import Replay, replay
+from .settle import replay
 
 BUDGETS_S = (1.0, 2.0, 3.0, 4.0, 6.0, 8.0)
 GATES_S = (1.0, 1.5, 2.0)
@@ -72,8 +72,8 @@ def policies(
       mean characters and sources that it adds to a reader's context, the sources of whole answers only.
 
     A figure is NaN where more than :data:`MOST_SHORT` of the trials were not watched until the budget's end and the
-    quiet window after it: nothing is known there, and nothing is extrapolated. Intervals are t intervals between
-    queries, NaN below five.
+    quiet window after it: nothing is known there, and nothing is extrapolated. Intervals count by query:
+    Wilson's at the effective number of trials, and for waits t intervals between queries, NaN below five.
 
     Args:
         run: a run, or several combined.
@@ -152,6 +152,7 @@ class _Table:
         }
         rows = []
         for number, name in enumerate(self._names):
+            mine = (self._owner == number) & (count > 0)
             row: dict[str, Any] = {
                 **name,
                 "policy": policy.shape,
@@ -161,38 +162,32 @@ class _Table:
                 "signal": policy.signal,
                 "n": n[number],
                 "n_short": short[number],
-                "queries": int(((self._owner == number) & (count > 0)).sum()),
+                "queries": int(mine.sum()),
             }
             if n[number] and short[number] <= MOST_SHORT * (n[number] + short[number]):
-                mine = (self._owner == number) & (count > 0)
                 row |= {each: means[each][number] for each in _MEANS}
-                row |= self._spread(number, outcome, {each: totals[each][mine] for each in totals}, count[mine])
+                row |= self._spread(
+                    number, outcome, {each: Clusters(totals[each][mine], count[mine]) for each in totals}
+                )
                 row["text_missing"] = missing[number]
                 row["ms_per_complete"] = row["added_ms"] / row["complete"] if row["complete"] else np.inf
             rows.append(row)
         return rows
 
-    def _spread(
-        self, number: int, outcome: Outcome, totals: Mapping[str, Floats], count: Floats
-    ) -> dict[str, float]:
-        low, high = totals_interval(totals["complete"], count)
-        added_low, added_high = totals_interval(totals["added_ms"], count)
+    def _spread(self, number: int, outcome: Outcome, totals: Mapping[str, Clusters]) -> dict[str, float]:
         members = self._members[number]
         waits = outcome.added_ms[members[outcome.known[members]]]
         p50, p90 = np.quantile(waits, [0.5, 0.9], method="inverted_cdf")
-        return {
-            "complete_low": max(low, 0.0) if low == low else low,
-            "complete_high": min(high, 1.0) if high == high else high,
-            "added_low_ms": max(added_low, 0.0) if added_low == added_low else added_low,
-            "added_high_ms": added_high,
-            "added_p50_ms": p50,
-            "added_p90_ms": p90,
-        }
+        spread = {"added_p50_ms": p50, "added_p90_ms": p90}
+        spread["complete_low"], spread["complete_high"] = share_interval(totals["complete"])
+        spread["added_low_ms"], spread["added_high_ms"] = mean_interval(totals["added_ms"])
+        return spread
 
     @staticmethod
-    def _mean(values: Any, code: Ints, n: Ints) -> Floats:
+    def _mean(values: Floats | Bools, code: Ints, n: Ints) -> Floats:
         sums = np.bincount(code, weights=values, minlength=len(n))
-        return np.divide(sums, n, out=np.full(len(n), np.nan), where=n > 0)
+        means: Floats = np.divide(sums, n, out=np.full(len(n), np.nan), where=n > 0, dtype=np.float64)
+        return means
 
 
 def _mixed(frame: pd.DataFrame, keys: list[str], mix: Mapping[str, float]) -> pd.DataFrame:
@@ -206,11 +201,11 @@ def _mixed(frame: pd.DataFrame, keys: list[str], mix: Mapping[str, float]) -> pd
         row |= {name: int(among[name].sum()) for name in ("n", "n_short", "queries")}
         if len(among) == len(needed):
             weight = among["query_class"].map(needed).astype("float64") / sum(needed.values())
-            row |= {name: float((weight * among[name]).sum(skipna=False)) for name in _MEANS}
+            row |= {name: float((weight * among[name]).to_numpy().sum()) for name in _MEANS}
             row["ms_per_complete"] = row["added_ms"] / row["complete"] if row["complete"] else np.inf
             for name, ends in (("complete", "complete_{}"), ("added_ms", "added_{}_ms")):
-                half = (among[ends.format("high")] - among[ends.format("low")]) / 2
-                out = float(np.sqrt(np.square(weight * half).sum(skipna=False)))
+                halves = (among[ends.format("high")] - among[ends.format("low")]) / 2
+                out = float(np.sqrt(np.square((weight * halves).to_numpy()).sum()))
                 row |= {ends.format("low"): row[name] - out, ends.format("high"): row[name] + out}
         rows.append(row)
     return pd.DataFrame(rows, columns=list(frame.columns)).astype(dict(frame.dtypes))

@@ -62,7 +62,9 @@ TRIALS = {
     **PLAN,
     "vantage": Column(STRING, "label of the place that the Chrome looks at the web from"),
     "started_at": Column(UTC, "when the tab was sent off (client clock)"),
-    "gap_s": Column(FLOAT, "seconds since the engine was last sent to in this sitting (client clock); missing at first"),
+    "gap_s": Column(
+        FLOAT, "seconds since the engine was last sent to in this sitting (client clock); missing at first"
+    ),
     "outcome": Column(
         STRING,
         "what the page was; error: it could not be opened or read in time; lost: tab or Chrome went away",
@@ -81,7 +83,9 @@ TRIALS = {
     "parsed_ms": Column(FLOAT, "DOMContentLoaded"),
     "loaded_ms": Column(FLOAT, "load event"),
     "n_results": Column(INT, "results that the page listed when they were complete"),
-    "ai_state": Column(STRING, "the AI answer when observation ended; missing on pages without a results list", AI_STATES),
+    "ai_state": Column(
+        STRING, "the AI answer when observation ended; missing on pages without a results list", AI_STATES
+    ),
     "settled_by": Column(
         STRING, "what told that it was whole: the page's own sign, or quiet_ms without a change", ("marker", "quiet")
     ),
@@ -303,7 +307,9 @@ def check_keys(frames: Mapping[str, pd.DataFrame], path: str) -> None:
         raise RecordError(path, f"the trial {trials.loc[twice, 'trial_id'].iloc[0]} is there twice", column="trial_id")
     twice = frames["runs"].duplicated("run_id")
     if twice.any():
-        raise RecordError(path, f"the run {frames['runs'].loc[twice, 'run_id'].iloc[0]} is there twice", column="run_id")
+        raise RecordError(
+            path, f"the run {frames['runs'].loc[twice, 'run_id'].iloc[0]} is there twice", column="run_id"
+        )
     known = pd.MultiIndex.from_frame(trials[key])
     for name in CHILDREN:
         theirs = frames[name][key].drop_duplicates()

@@ -6,7 +6,7 @@ read off the running sum of weights over the sorted times. No draw is ever made 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -44,8 +44,31 @@ def quantile_intervals(
     codes, queries = np.unique(queries, return_inverse=True)
     if len(codes) < FEW:
         return [(np.nan, np.nan)] * len(shares)
-    found = np.concatenate(list(_drawn(ms, queries, shares, seen, draws, seed)), axis=1)
-    return [interval(each, len(codes)) for each in found]
+    # Of several at one time those that happened come first: the others were still watched then.
+    order = np.argsort(ms, kind="stable") if seen is None else np.lexsort((~seen, ms))
+    ms, queries = ms[order], queries[order]
+    happened = None if seen is None or seen.all() else seen[order]
+    after = np.append(ms, np.inf)
+    drawn = [
+        np.stack([after[(left > 1 - share + SLACK).sum(axis=1)] for share in shares])
+        for left in _left(queries, happened, draws, seed)
+    ]
+    return [interval(each, len(codes)) for each in np.concatenate(drawn, axis=1)]
+
+
+def survival_band(ms: Floats, seen: Bools, queries: Ints, at_ms: Floats, *, seed: int = 0) -> tuple[Floats, Floats]:
+    """95 % interval of the share that is left, at each of the times ``at_ms`` by itself; NaN below
+    :data:`.intervals.FEW` queries. Arguments as for :func:`quantile_intervals`."""
+    codes, queries = np.unique(queries, return_inverse=True)
+    if len(codes) < FEW:
+        return np.full(len(at_ms), np.nan), np.full(len(at_ms), np.nan)
+    order = np.lexsort((~seen, ms))
+    upto = np.searchsorted(ms[order], at_ms, side="right")
+    drawn = [
+        np.column_stack((np.ones(len(left)), left))[:, upto] for left in _left(queries[order], seen[order], DRAWS, seed)
+    ]
+    ends = [interval(each, len(codes)) for each in np.concatenate(drawn).T]
+    return np.array([low for low, _ in ends]), np.array([high for _, high in ends])
 
 
 def interval(drawn: Floats, queries: int) -> tuple[float, float]:
@@ -61,32 +84,19 @@ def interval(drawn: Floats, queries: int) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _drawn(
-    ms: Floats, queries: Ints, shares: Sequence[float], seen: Bools | None, draws: int, seed: int
-) -> list[Floats]:
-    # Of several at one time those that happened come first: the others were still watched then.
-    order = np.lexsort((ms,)) if seen is None else np.lexsort((~seen, ms))
-    ms, queries = ms[order], queries[order]
-    watched = None if seen is None or seen.all() else seen[order]
+def _left(queries: Ints, happened: Bools | None, draws: int, seed: int) -> Iterator[Floats]:
+    """Of each draw (a row) the share that is left after each trial, the trials sorted by time; some draws at a time."""
     chance = np.random.default_rng(seed)
     count = int(queries.max()) + 1
-    drawn = []
-    for first in range(0, draws, step := max(1, _AT_ONCE // len(ms))):
-        size = min(step, draws - first)
-        weights = chance.multinomial(count, np.full(count, 1 / count), size=size).astype(np.float64)
-        drawn.append(_quantiles(ms, weights[:, queries], watched, shares))
-    return drawn
-
-
-def _quantiles(ms: Floats, weights: Floats, watched: Bools | None, shares: Sequence[float]) -> Floats:
-    """Of each row of weights every quantile, infinite where it is not reached."""
-    through = np.cumsum(weights, axis=1)
-    total = through[:, -1:]
-    if watched is None:
-        left = 1 - through / total
-    else:
+    step = max(1, _AT_ONCE // len(queries))
+    for first in range(0, draws, step):
+        drawn = chance.multinomial(count, np.full(count, 1 / count), size=min(step, draws - first))
+        weights = drawn.astype(np.float64)[:, queries]
+        through = np.cumsum(weights, axis=1)
+        total = through[:, -1:]
+        if happened is None:
+            yield 1 - through / total
+            continue
         at_risk = total - through + weights
-        gone = np.divide(weights, at_risk, out=np.zeros_like(weights), where=(at_risk > 0) & watched)
-        left = np.cumprod(1 - gone, axis=1)
-    after = np.concatenate((ms, [np.inf]))
-    return np.stack([after[(left > 1 - share + SLACK).sum(axis=1)] for share in shares])
+        gone = np.divide(weights, at_risk, out=np.zeros_like(weights), where=(at_risk > 0) & happened)
+        yield np.cumprod(1 - gone, axis=1)

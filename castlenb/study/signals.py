@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from .cells import Bools, Floats, Frames, Ints, appeared, cells, counted, floats, keys_of, query_codes, results_ready
-from .intervals import at_most, share_interval
+from .intervals import at_most, clustered, share_interval
 from .policy import SIGNALS
 
 _KINDS = {
@@ -22,8 +22,8 @@ _KINDS = {
 def early_signals(run: Frames) -> pd.DataFrame:
     """How well each early sign, read at parse-ready, foretells an answer within the horizon.
 
-    One row an engine, class, condition and ``signal``: ``wrapper`` (the no-wrapper rule would wait on), ``loading`` (the
-    page says that it is being written), ``request`` (the answer's own request has been sent). Columns:
+    One row an engine, class, condition and ``signal``: ``wrapper`` (the no-wrapper rule would wait on), ``loading``
+    (the page says that it is being written), ``request`` (the answer's own request has been sent). Columns:
 
     - ``n``: trials in which it was recorded; ``queries``; ``answers``: those that had an answer; ``foretold``: those of
       ``n`` that showed the sign;
@@ -50,7 +50,7 @@ def early_signals(run: Frames) -> pd.DataFrame:
 
 
 def _row(sign: Bools, answer: Bools, queries: Ints, wait_ms: Floats) -> dict[str, Any]:
-    low, high = share_interval(answer[sign], queries[sign])
+    low, high = share_interval(clustered(answer[sign], queries[sign]))
     waits = wait_ms[sign & answer]
     waits = waits[~np.isnan(waits)]
     return {
@@ -59,7 +59,7 @@ def _row(sign: Bools, answer: Bools, queries: Ints, wait_ms: Floats) -> dict[str
         "answers": int(answer.sum()),
         "foretold": int(sign.sum()),
         "missed": _share(~sign[answer]),
-        "missed_high": at_most(~sign[answer], queries[answer]),
+        "missed_high": at_most(clustered(~sign[answer], queries[answer])),
         "right": _share(answer[sign]),
         "right_low": low,
         "right_high": high,

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ..links import same_target
 from .cells import Floats, Frames, cells, counted, keys_of, query_codes
-from .intervals import mean_interval
+from .intervals import clustered, mean_interval
 from .settle import rows_of
 
 _KINDS = {
@@ -29,8 +29,8 @@ def citation_overlap(run: Frames, *, top: int = 10) -> pd.DataFrame:
 
     - ``answers``: settled ones that name a source; ``queries``: of these; ``uncited``: settled ones that name none;
       ``citations``: mean number of sources;
-    - ``sites_in_results``, ``pages_in_results`` (with ``_low``, ``_high``): share of an answer's cited sites, and of its
-      cited pages, among the first ``top`` results of the same page; mean over the answers;
+    - ``sites_in_results``, ``pages_in_results`` (with ``_low``, ``_high``): share of an answer's cited sites, and of
+      its cited pages, among the first ``top`` results of the same page; mean over the answers;
     - ``pairs``: answers to the same query, one after the other in the same condition; ``sites_kept``, ``pages_kept``
       (with ``_low``, ``_high``): what the two have in common over what either cites (Jaccard), mean over the pairs;
       ``nothing_kept``: share of the pairs without a site in common.
@@ -118,5 +118,5 @@ def _mean(name: str, values: list[float], trials: pd.DataFrame) -> dict[str, flo
     some = ~np.isnan(numbers)
     if not some.any():
         return {}
-    low, high = mean_interval(numbers[some], query_codes(trials[some]))
+    low, high = mean_interval(clustered(numbers[some], query_codes(trials[some])))
     return {name: float(numbers[some].mean()), f"{name}_low": max(low, 0.0), f"{name}_high": min(high, 1.0)}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +21,6 @@ class Survival:
     Attributes:
         ms: when something was seen to happen, ascending, in ms.
         share: the share that is left from each of them on, 0 to 1.
-        low, high: its 95 % log-log interval, trials taken as independent.
         at_risk: how many were still watched and waited for just before.
         censored_ms: when trials were lost from sight without it, ascending.
         n: trials.
@@ -28,8 +29,6 @@ class Survival:
 
     ms: Floats
     share: Floats
-    low: Floats
-    high: Floats
     at_risk: Floats
     censored_ms: Floats
     n: int
@@ -47,7 +46,7 @@ class Survival:
         return float(reached[0]) if len(reached) else float("inf")
 
     def restricted_mean(self, upto_ms: float) -> float:
-        """The mean time, no trial counted with more than ``upto_ms``: the area below the curve. NaN beyond the limit."""
+        """The mean time, none counted with more than ``upto_ms``: the area below the curve. NaN beyond the limit."""
         if not self.n or upto_ms > self.limit_ms:
             return float("nan")
         inside = self.ms < upto_ms
@@ -63,22 +62,32 @@ def survival(ms: Floats, seen: Bools, *, limit_ms: float = float("inf")) -> Surv
         seen: whether it happened.
         limit_ms: beyond it the estimate does not hold, whatever the numbers say.
     """
-    from scipy import stats  # 1 s
-
     if not len(ms):
-        nothing = np.empty(0)
-        return Survival(nothing, nothing, nothing, nothing, nothing, nothing, 0, limit_ms)
-    left = stats.ecdf(stats.CensoredData.right_censored(ms, ~seen)).sf
-    with np.errstate(divide="ignore", invalid="ignore"):  # its log of 0, where nothing is left
-        band = left.confidence_interval(method="log-log")
+        return Survival(np.empty(0), np.empty(0), np.empty(0), np.empty(0), 0, limit_ms)
+    left = _left(ms, seen)
     happened = np.isin(left.quantiles, ms[seen])
     return Survival(
         ms=left.quantiles[happened],
         share=left.probabilities[happened],
-        low=band.low.probabilities[happened],
-        high=band.high.probabilities[happened],
         at_risk=len(ms) - np.searchsorted(np.sort(ms), left.quantiles[happened]).astype(np.float64),
         censored_ms=np.sort(ms[~seen]),
         n=len(ms),
         limit_ms=limit_ms,
     )
+
+
+def log_log_band(ms: Floats, seen: Bools) -> tuple[Floats, Floats]:
+    """The 95 % log-log interval of the share at each time of :attr:`Survival.ms`, for independent trials. NaN where
+    nothing or everything is left."""
+    with warnings.catch_warnings():  # scipy says so of each of those
+        warnings.simplefilter("ignore", RuntimeWarning)
+        left = _left(ms, seen)
+        band = left.confidence_interval(method="log-log")
+    happened = np.isin(left.quantiles, ms[seen])
+    return band.low.probabilities[happened], band.high.probabilities[happened]
+
+
+def _left(ms: Floats, seen: Bools) -> Any:
+    from scipy import stats  # 1 s
+
+    return stats.ecdf(stats.CensoredData.right_censored(ms, ~seen)).sf

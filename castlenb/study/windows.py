@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from .cells import Bools, Floats, Frames, Ints, appeared, cells, counted, keys_of, query_codes
-from .intervals import at_most
+from .intervals import at_most, clustered
 from .settle import Replay, replay
 
 WINDOWS_MS = (250, 500, 750, 1000, 1500, 2000, 3000)
@@ -30,10 +30,10 @@ def quiet_windows(run: Frames, *, windows_ms: Sequence[float] = WINDOWS_MS, targ
 
     One row an engine, class and condition, and a rule: ``quiet`` with its ``quiet_ms``, and ``marker``. Columns:
 
-    - ``n``: answers whose end is known: a marker showed it, or nothing changed for the largest window; or that the rule
-      would have cut, which is known too. ``queries``: different ones. ``unknown``: the other answers;
-    - ``premature``: share of ``n`` that the rule would have taken for whole too early; ``premature_high``: its one-sided
-      95 % upper bound, the unknown ones counted as premature;
+    - ``n``: answers; ``queries``: different ones; ``unknown``: answers that the rule would not have cut as far as they
+      were seen, and whose end was not: no marker, and changes until less than the largest window before the horizon;
+    - ``premature``: share of ``n`` that the rule has surely taken for whole too early; ``premature_high``: one-sided
+      95 % upper bound of the share, the unknown ones counted as premature;
     - ``text_missing``, ``text_missing_worst``: share of the final characters missing then, mean and largest over the
       premature ones. Where in a sentence the cut falls is not recorded;
     - ``added_ms``: mean wait from the last change until the rule says so, over those that are not premature;
@@ -90,11 +90,11 @@ def _row(played: Replay, queries: Ints, early: Bools, whole: Bools, at_ms: Float
     missing = 1 - played.chars_at(at_ms)[early] / np.maximum(final[early], 1)
     kept = known & ~early & np.isfinite(told_ms)
     return {
-        "n": int(known.sum()),
-        "queries": len(np.unique(queries[known])),
+        "n": len(early),
+        "queries": len(np.unique(queries)),
         "unknown": int((~known).sum()),
-        "premature": early[known].mean() if known.any() else None,
-        "premature_high": at_most(early | ~known, queries),
+        "premature": early.mean(),
+        "premature_high": at_most(clustered(early | ~known, queries)),
         # A rewrite can end with fewer characters than it had.
         "text_missing": np.maximum(missing, 0).mean() if early.any() else None,
         "text_missing_worst": np.maximum(missing, 0).max() if early.any() else None,

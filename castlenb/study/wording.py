@@ -35,7 +35,7 @@ LATENCY_COLUMNS = (
 NOTHING = "–"
 
 
-def latency_row(row: Mapping[str, Any]) -> dict[str, Any]:
+def latency_row(row: Mapping[Any, Any]) -> dict[str, Any]:
     """One row of :func:`.latency.latency_figures` as it is read."""
     return {
         "queries": row["queries"],
