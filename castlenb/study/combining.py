@@ -33,7 +33,7 @@ def combine(runs: Iterable[Run]) -> Run:
         raise Misuse(f"the run {twice[0]} comes twice: its trials would count double")
     letters = lots(known)
     if letters.nunique() > 1:
-        warnings.warn(_difference(known, letters), stacklevel=2)
+        warnings.warn(_difference(known, letters), stacklevel=3)
     return Run(**frames)
 
 

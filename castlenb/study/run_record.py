@@ -6,7 +6,7 @@ import os
 import warnings
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import RecordError
 from .journal import lines_of, read_frames
@@ -14,6 +14,9 @@ from .records import SCHEMA, STRING, check_keys, conform
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
+
+    from .advice import Advice
 
 PathLike = str | os.PathLike[str]
 
@@ -86,6 +89,132 @@ class Run:
     def frames(self) -> dict[str, pd.DataFrame]:
         """The frames by name."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    def latency_table(self, **options: Any) -> pd.DataFrame:
+        """How long results and answers take, for each engine, class and condition, to be read.
+
+        See :func:`castlenb.study.latency.latency_table`, for the options as well.
+        """
+        from .latency import latency_table
+
+        return latency_table(self, **options)
+
+    def latency_figures(self, **options: Any) -> pd.DataFrame:
+        """The numbers behind :meth:`latency_table`.
+
+        See :func:`castlenb.study.latency.latency_figures`, for the options as well.
+        """
+        from .latency import latency_figures
+
+        return latency_figures(self, **options)
+
+    def layout_cost(self, **options: Any) -> pd.DataFrame:
+        """What it costs to give up the layout without answers.
+
+        See :func:`castlenb.study.layout.layout_cost`, for the options as well.
+        """
+        from .layout import layout_cost
+
+        return layout_cost(self, **options)
+
+    def check(self, **options: Any) -> list[str]:
+        """What a careful reader would object to, in words; empty where that is nothing.
+
+        See :func:`castlenb.study.objections.check`, for the options as well.
+        """
+        from .objections import check
+
+        return check(self, **options)
+
+    def quiet_windows(self, **options: Any) -> pd.DataFrame:
+        """How long an answer has to be quiet to be taken for whole.
+
+        See :func:`castlenb.study.windows.quiet_windows`, for the options as well.
+        """
+        from .windows import quiet_windows
+
+        return quiet_windows(self, **options)
+
+    def policies(self, **options: Any) -> pd.DataFrame:
+        """What each way of waiting for answers would have brought and cost.
+
+        See :func:`castlenb.study.policy_table.policies`, for the options as well.
+        """
+        from .policy_table import policies
+
+        return policies(self, **options)
+
+    def early_signals(self, **options: Any) -> pd.DataFrame:
+        """How well what was there with the results foretold an answer.
+
+        See :func:`castlenb.study.signals.early_signals`, for the options as well.
+        """
+        from .signals import early_signals
+
+        return early_signals(self, **options)
+
+    def citation_overlap(self, **options: Any) -> pd.DataFrame:
+        """How many cited sites are among the results, and how sources change between repeats.
+
+        See :func:`castlenb.study.sources.citation_overlap`, for the options as well.
+        """
+        from .sources import citation_overlap
+
+        return citation_overlap(self, **options)
+
+    def recommend(self, **options: Any) -> Advice:
+        """What to do about AI answers, if a complete one is worth waiting for ``worth_s`` seconds.
+
+        See :func:`castlenb.study.advice.recommend`, for the options as well.
+        """
+        from .advice import recommend
+
+        return recommend(self, **options)
+
+    def plot_growth(self, **options: Any) -> Figure:
+        """How do answers grow?
+
+        See :func:`castlenb.study.plots.plot_growth`, for the options as well.
+        """
+        from .plots import plot_growth
+
+        return plot_growth(self, **options)
+
+    def plot_survival(self, **options: Any) -> Figure:
+        """How long until an answer has settled?
+
+        See :func:`castlenb.study.plots.plot_survival`, for the options as well.
+        """
+        from .plots import plot_survival
+
+        return plot_survival(self, **options)
+
+    def plot_presence(self, **options: Any) -> Figure:
+        """Which queries have an answer?
+
+        See :func:`castlenb.study.plots.plot_presence`, for the options as well.
+        """
+        from .plots import plot_presence
+
+        return plot_presence(self, **options)
+
+    def plot_frontier(self, **options: Any) -> Figure:
+        """What does a complete answer cost?
+
+        See :func:`castlenb.study.plots.plot_frontier`, for the options as well.
+        """
+        from .plots import plot_frontier
+
+        return plot_frontier(self, **options)
+
+    def plot_timeline(self, **options: Any) -> Figure:
+        """Did anything change while it was measured?
+
+        See :func:`castlenb.study.plots.plot_timeline`, for the options as well.
+        """
+        from .plots import plot_timeline
+
+        return plot_timeline(self, **options)
 
     def __repr__(self) -> str:
         trials = self.trials
