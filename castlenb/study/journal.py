@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import JournalError, RecordError
-from .records import CHILDREN, RUNS, SCHEMA_VERSION, TRIALS, array, checked_array, conform, empty, own_columns
+from .records import CHILDREN, RUNS, SCHEMA_VERSION, TRIALS, check_keys, checked_array, conform, empty, own_columns
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,6 +36,8 @@ Record = dict[str, Any]
 
 _BATCH = 10_000
 """Lines that are parsed at a time: one call for all is quicker, and they need not all be held as Python's objects."""
+
+_BEGINNING = b'{"kind":"run",'
 
 TRIAL_BYTES = 16_384
 """What one trial takes on disk, generously."""
@@ -106,9 +108,14 @@ class Journal:
             self._file = -1
 
     def _take_up(self) -> None:
-        self.lines = [line for _, line in read_objects(self.path)]
         with self.path.open("rb") as file:
+            begins = file.read(len(_BEGINNING))
+            if not _BEGINNING.startswith(begins):
+                raise RecordError(str(self.path), "it is no journal of a study, and is left as it is", where="line 1")
+            file.seek(0)
             size = sum(len(line) for line in file if line.endswith(b"\n"))
+        self.lines = [line for _, line in read_objects(self.path)]
+        check_keys(gathered(self.lines, self.path), str(self.path))
         try:
             os.ftruncate(self._file, size)
         except OSError as failed:
@@ -258,7 +265,8 @@ class _Gathered:
             return
         for position, columns in held:
             alike = isinstance(columns, dict) and columns.keys() == kinds.keys()
-            if not alike or len({len(values) for values in columns.values()}) != 1:
+            listed = alike and {*map(type, columns.values())} == {list}
+            if not listed or len({len(values) for values in columns.values()}) != 1:
                 problem = f"{frame} has to have {', '.join(kinds)}, all of one length"
                 raise RecordError(self._path, problem, where=where(position))
         counts = [len(next(iter(columns.values()))) for _, columns in held]
@@ -277,7 +285,12 @@ class _Gathered:
             name: pd.concat(parts, ignore_index=True) if parts else empty(name) for name, parts in self._parts.items()
         }
         rows = {name: [run.get(name) for run in self._runs.values()] for name in RUNS}
-        runs = pd.DataFrame({name: array(rows[name], column.dtype) for name, column in RUNS.items()})
+        names = list(self._runs)
+        arrays = {
+            name: checked_array(rows[name], name, column.dtype, self._path, lambda row: f"run {names[row]}")
+            for name, column in RUNS.items()
+        }
+        runs = pd.DataFrame(arrays)
         return {**found, "runs": runs}
 
 

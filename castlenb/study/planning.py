@@ -138,8 +138,8 @@ def checked(plan: pd.DataFrame) -> pd.DataFrame:
         EngineError: it names an engine that there is not.
     """
     table = conform("plan", plan.reset_index(drop=True), "the plan", lambda position: f"row {position + 1}")
-    if table.empty or table.isna().any(axis=None):
-        raise StudyError("the plan is empty, or something is missing in it")
+    if table.empty:
+        raise StudyError("the plan is empty")
     twice = table["trial_id"].duplicated()
     if twice.any():
         raise StudyError(f"the plan holds {table['trial_id'][twice].iloc[0]} twice")

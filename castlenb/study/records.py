@@ -21,6 +21,15 @@ SCHEMA_VERSION = 1
 
 STRING, INT, FLOAT, BOOL, UTC = "string", "Int64", "Float64", "boolean", "datetime64[us, UTC]"
 
+_PLAIN = {
+    STRING: {str, type(None)},
+    INT: {int, type(None)},
+    FLOAT: {float, int, type(None)},
+    BOOL: {bool, type(None)},
+    UTC: {str, type(None)},
+}
+"""What a value may be in JSON, by dtype."""
+
 OUTCOMES = ("results", "no_results", "unparseable", "challenge", "suspected_block", "error", "lost")
 VALID_OUTCOMES = ("results", "no_results")
 BLOCKED_OUTCOMES = ("challenge", "suspected_block")
@@ -200,6 +209,9 @@ SCHEMA: Mapping[str, Mapping[str, Column]] = {
 }
 """All frames of a Run."""
 
+_NEEDED = {*_KEY, *PLANNED, "outcome"}
+"""Columns that are never missing, in whichever frame."""
+
 CHILDREN = ("growth", "citations", "results", "requests")
 """Frames with any number of rows a trial."""
 
@@ -227,6 +239,8 @@ def array(values: Any, dtype: str) -> Any:
     """
     import pandas as pd
 
+    if not isinstance(values, pd.Series) and not {*map(type, values)} <= _PLAIN[dtype]:
+        raise TypeError(f"not all of them are {dtype}")  # pandas would make something of most
     if dtype == UTC:
         stamps = values if isinstance(values, pd.Series) else pd.Series(values, dtype="object")
         return pd.to_datetime(stamps, utc=True, format="ISO8601").dt.as_unit("us").array
@@ -234,8 +248,6 @@ def array(values: Any, dtype: str) -> Any:
         if dtype == BOOL and pd.api.types.is_string_dtype(values):
             values = _truths(values)
         return values.astype(dtype).array
-    if dtype == STRING and not {*map(type, values)} <= {str, type(None)}:
-        raise TypeError("not all of them are text")  # pandas would turn them into it
     return pd.array(values, dtype=dtype)
 
 
@@ -294,6 +306,8 @@ def conform(frame: str, table: pd.DataFrame, path: str, where: Where) -> pd.Data
         )
     found = pd.DataFrame(arrays)
     for name, column in columns.items():
+        if name in _NEEDED and (missing := found[name].isna()).any():
+            raise RecordError(path, "it is missing", where=where(int(missing.to_numpy().argmax())), column=name)
         if column.among:
             wrong = found[name].notna() & ~found[name].isin(column.among)
             if wrong.any():

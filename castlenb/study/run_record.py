@@ -217,10 +217,9 @@ class Run:
         return plot_timeline(self, **options)
 
     def __repr__(self) -> str:
-        trials = self.trials
-        engines = ", ".join(dict.fromkeys(trials["engine"]))
+        engines = ", ".join(dict.fromkeys(self.trials["engine"]))
         of = f" of {engines}" if engines else ""
-        return f"Run({', '.join(self.runs['run_id'])}: {len(trials)} trials{of})"
+        return f"Run({', '.join(self.runs['run_id'])}: {len(self.trials)} trials{of})"
 
 
 def _read_table(folder: Path, name: str) -> pd.DataFrame:
