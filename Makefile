@@ -2,9 +2,11 @@
 # make demo    the main job, shown on a fake web on this machine
 # make test    lint, types and every quick test, with no way off the machine
 # make proofs  the slower ones: the lab itself, property tests, hostile pages
+# make faults  what a caller gets when things break: a table, and build/faults.json
 # make bench   castlenb beside its peers: a table, and build/bench.json
 #
-# CASTLENB_CHROMIUM names the Chrome or Chromium to use; PYTEST_ARGS goes to pytest, BENCH_ARGS to the bench.
+# CASTLENB_CHROMIUM names the Chrome or Chromium to use; PYTEST_ARGS goes to pytest, FAULTS_ARGS and
+# BENCH_ARGS to the others.
 
 SHELL = /bin/bash
 BIN = .venv/bin
@@ -12,7 +14,7 @@ OFFLINE = $(BIN)/python tests/offline.py
 STAMP = .venv/.ready-test
 BENCH_STAMP = .venv/.ready-bench
 
-.PHONY: setup chromium demo test proofs lint bench clean
+.PHONY: setup chromium demo test proofs faults lint bench clean
 .DEFAULT_GOAL := setup
 
 setup: $(STAMP) chromium
@@ -58,6 +60,9 @@ test: setup lint
 
 proofs: setup
 	@$(OFFLINE) $(BIN)/python -m pytest -n 2 --dist loadgroup -m proof $(PYTEST_ARGS)
+
+faults: setup
+	@$(OFFLINE) $(BIN)/python -m tests.faults.run $(FAULTS_ARGS)
 
 lint: $(STAMP)
 	@$(BIN)/ruff check . || { echo "lint: ruff has objections" >&2; exit 1; }

@@ -133,6 +133,7 @@ class Lab:
     def play(self, scenario: str, **where: Any) -> None:
         """Changes what is played, for one engine or one query where these are named; see ``FakeWeb.play``."""
         self.web.play(scenario, **where)
+        self.browser.cleared()  # whom the last play turned away, this one does not
 
     def close(self) -> None:
         """Ends the Chromium and the server; idempotent."""

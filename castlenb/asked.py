@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .engines import RECENCIES, Engine
+from .pacing import PaceLike, check_pages, rates
 from .visit import VISIBILITIES, AnswerRule, Rule
 
 MAX_RESULTS = 20
@@ -31,6 +32,8 @@ class Asked:
     budget_s: float = 6.0
     early_stop: bool = True
     network: bool = False
+    pace: PaceLike = None
+    even_if_blocked: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.query, str) or not self.query.strip():
@@ -45,6 +48,7 @@ class Asked:
             raise ValueError(f"deadline_s has to be more than 0 seconds, not {self.deadline_s!r}")
         if not self.budget_s >= 0:
             raise ValueError(f"budget_s has to be 0 seconds or more, not {self.budget_s!r}")
+        check_pages(self.pages, rates(self.pace))
         self.url(0)  # an engine that can not do what is asked says so here
 
     def url(self, start: int) -> str:
@@ -52,6 +56,12 @@ class Asked:
         return self.engine.search_url(
             self.query, start=start, recency=self.recency, hl=self.hl, gl=self.gl, ai_answer=self.ai_answer
         )
+
+    @property
+    def pages(self) -> int:
+        """How many pages of results may be gone to."""
+        starts = range(0, self.num_results, self.engine.page_size)
+        return sum(self.wanted(start) > 0 for start in starts)
 
     def wanted(self, start: int) -> int:
         """How many results that page is to give; none, where it need not or can not be gone to."""

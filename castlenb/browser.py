@@ -1,8 +1,9 @@
-"""The guest's manners: one socket to somebody's Chrome, two visits at a time, and a list of our own open tabs.
+"""The guest's manners: one socket to somebody's Chrome, a turn for every visit, and a list of our own open tabs.
 
 A Browser dials nothing until it is first used, resolves its endpoint anew on every connect (Chrome mints a new
 websocket address at each launch), and reconnects on the next use when the socket was lost. It never tries another
-Chrome than the one it was given.
+Chrome than the one it was given. Turns, cool-downs and tabs are kept with every other castlenb on this machine, in
+:mod:`castlenb.ledger`.
 """
 
 from __future__ import annotations
@@ -12,26 +13,80 @@ import hashlib
 import logging
 import os
 import time
+from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
-from . import bridge, page
+from . import blocks, bridge, leftovers, pacing, page
+from .addresses import Desk, desk_of
+from .blocks import Block
 from .cdp.connection import Connection
 from .cdp.endpoint import discover
 from .cdp.tab import Tab, background_tab
-from .errors import ConnectionLost, EndpointError, Misuse
+from .engines import ENGINES, engine
+from .errors import ConnectionLost, EndpointError, Misuse, SearchTimeout
+from .pacing import PaceLike
 from .target import Target, TargetLike, resolve_target
+from .turns import Granted, Wait, Wanted, claim, given_up, not_asked
+from .unruly import kept_in_bounds
 
 log = logging.getLogger("castlenb")
 
 MAX_VISITS = 2
-"""Visits at a time in one Chrome; more wait in line. Field notes, 2026-08-04: searching hard blocks the whole host."""
+"""Visits at a time in one Chrome, all kernels and scripts of this machine together; more wait in line. Field notes,
+2026-08-04: searching hard blocks the whole host."""
 
+SAID_S = 1.0
+"""A wait that is longer is told to whoever waits."""
+
+CLOSING_S = 1.0
+"""What closing the tabs of visits that are still under way may take, when their Browser is closed."""
 
 CONNECT_S = 20.0
 """How long connecting may take where no visit's deadline says otherwise."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A place in line that has come up.
+
+    Attributes:
+        queued_ms: how long it was waited for, for a place and for the pace.
+        refused: engines that are not to be asked now, because they have turned us away; see ``retry_at``.
+        known: engines that have, or seemed to, and may be asked.
+        warnings: what a reader of the results should know.
+    """
+
+    queued_ms: float = 0.0
+    refused: Mapping[str, Block] = field(default_factory=dict)
+    known: frozenset[str] = frozenset()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Manners:
+    """What castlenb's processes on this machine keep of one Chrome.
+
+    Attributes:
+        chrome: its name there.
+        state: the file; or why memory is used in its place.
+        is_lab: whether it is a lab's, where no pace is kept.
+        blocks: the cool-downs that stand.
+        asked: pages that each engine was asked for within the longest time of its pace.
+        tabs: tabs that are open for processes that live.
+        left_behind: tabs of processes that have ended; the next connect closes them.
+    """
+
+    chrome: str
+    state: str
+    is_lab: bool
+    blocks: tuple[Block, ...]
+    asked: Mapping[str, int]
+    tabs: int
+    left_behind: int
 
 
 class Browser:
@@ -42,7 +97,8 @@ class Browser:
 
     Args:
         target: which Chrome; see :func:`castlenb.target.resolve_target`.
-        max_visits: visits at a time; further ones queue.
+        max_visits: visits at a time, those of other kernels and scripts in the same Chrome included; further ones
+            queue.
 
     Attributes:
         target: the decision and who took it.
@@ -68,7 +124,9 @@ class Browser:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._connection: Connection | None = None
         self._connecting = asyncio.Lock()
-        self._slots = asyncio.Semaphore(self.max_visits)
+        self._desk: Desk | None = None
+        self._lines: defaultdict[frozenset[str], asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._freed = asyncio.Event()
         self._open_tabs: set[str] = set()
 
     @property
@@ -94,37 +152,209 @@ class Browser:
         return time.perf_counter() - asked if self._consent_expected else 0.0
 
     @asynccontextmanager
-    async def slot(self) -> AsyncIterator[float]:
-        """A place in line: one of ``max_visits``. Yields how long it was waited for, in milliseconds."""
-        self._adopt_loop()
+    async def turn(
+        self, pages: Mapping[str, int], *, pace: PaceLike = None, even_if_blocked: bool = False
+    ) -> AsyncIterator[Turn]:
+        """A place among the visits to this Chrome, and leave to ask each engine for so many pages, for the block.
+
+        First come, first served, among all kernels and scripts of this machine. A wait of more than a second is logged
+        as a warning, with its reason. An engine in a cool-down is in ``refused``, and not waited for. The pages count
+        from now on, unless the block ends without the Chrome having been had.
+
+        Args:
+            pages: how many pages of which engines, by name.
+            pace: ``(pages, seconds)``, several of these, or ``"off"``; ``None`` for :data:`castlenb.pacing.PACE`. In
+                the lab none is kept.
+            even_if_blocked: ask an engine in a cool-down as well.
+
+        Raises:
+            ValueError: the pace is none, or never allows so many pages.
+        """
+        kept = pacing.rates(pace)
+        for number in pages.values():
+            pacing.check_pages(number, kept)
+        desk = await self._place()
+        wanted = Wanted(desk.chrome, pages, () if desk.is_lab else kept, self.max_visits, even_if_blocked)
         asked = time.perf_counter()
-        async with self._slots:
-            yield (time.perf_counter() - asked) * 1000
+        granted = await self._granted(desk, wanted)
+        warnings = () if kept or desk.is_lab or not pages else ("sent without a pace, as was asked for",)
+        try:
+            yield Turn((time.perf_counter() - asked) * 1000, granted.refused, granted.known, warnings)
+        except (EndpointError, SearchTimeout) as failed:
+            if isinstance(failed, EndpointError) or failed.phase == "connect":
+                desk.book.later(lambda db: not_asked(db, wanted))
+            raise
+        finally:
+            desk.book.later(lambda db: given_up(db, wanted))
+            self._freed.set()
+
+    @asynccontextmanager
+    async def slot(self) -> AsyncIterator[float]:
+        """A place among the visits to this Chrome, for one that asks no engine for anything. Yields how long it was
+        waited for, in milliseconds."""
+        async with self.turn({}) as turn:
+            yield turn.queued_ms
+
+    async def came(self, turn: Turn, engine: str, query: str, state: str, kind: str | None) -> Block | None:
+        """Remembers how an engine's page came, for every castlenb on this machine.
+
+        Args:
+            turn: in which it was asked for.
+            state, kind: the page's, as in ``SearchPage.page_state`` and ``challenge_kind``.
+
+        Returns:
+            The cool-down that stands from now on, if any.
+        """
+        desk, now = await self._place(), time.time()
+        if state == "challenge":
+            return await desk.book.run(lambda db: blocks.challenged(db, engine, desk.chrome, str(kind), now))
+        if state == blocks.EMPTY:
+            return await desk.book.run(lambda db: blocks.came_empty(db, engine, desk.chrome, query, now))
+        if state in ("results", "no_results") and engine in turn.known:
+            await desk.book.run(lambda db: blocks.cleared(db, engine, desk.chrome))
+        return None
+
+    async def asked_again(self, engine: str) -> None:
+        """Counts one page more, for a search that is tried again."""
+        desk = await self._place()
+        if not desk.is_lab:
+            await desk.book.run(lambda db: pacing.add(db, engine, desk.chrome, "again", time.time()))
+
+    def cleared(self, engine: str | None = None) -> bool:
+        """Says that a person has cleared what an engine showed in this Chrome, so that it may be asked again at once.
+
+        Args:
+            engine: its name; ``None`` for all of them.
+
+        Returns:
+            Whether anything was remembered of it.
+        """
+        return bridge.run(self._cleared(engine))
+
+    async def acleared(self, engine: str | None = None) -> bool:
+        """As :meth:`cleared`, to be awaited."""
+        return await bridge.arun(self._cleared(engine))
+
+    async def _cleared(self, name: str | None) -> bool:
+        names = list(ENGINES) if name is None else [engine(name).name]
+        desk = await self._place()
+        return await desk.book.run(lambda db: sum(blocks.cleared(db, each, desk.chrome) for each in names) > 0)
+
+    def manners(self) -> Manners:
+        """What is kept of this Chrome, by all castlenb on this machine; nothing is dialled for it."""
+        return bridge.run(self._manners())
+
+    async def _manners(self) -> Manners:
+        desk, now = await self._place(), time.time()
+        longest = pacing.PACE[-1][1]
+
+        def read(db: Any) -> Manners:
+            tabs, left = leftovers.ours(db, desk.chrome)
+            asked = {name: pacing.asked(db, name, desk.chrome, longest, now) for name in ENGINES}
+            standing = tuple(blocks.all_standing(db, desk.chrome, now))
+            return Manners(desk.chrome, desk.book.shown(), desk.is_lab, standing, asked, tabs, left)
+
+        return await desk.book.run(read)
 
     @asynccontextmanager
     async def tab(
         self, *, emulate_focus: bool = True, prepare: Sequence[tuple[str, dict[str, Any]]] = ()
     ) -> AsyncIterator[Tab]:
-        """A background tab of our own, closed on every path; see :func:`castlenb.cdp.tab.background_tab`."""
+        """A background tab of our own, closed on every path; see :func:`castlenb.cdp.tab.background_tab`.
+
+        It is on the list of our tabs, which other processes can read, from before it is there. Downloads that its page
+        begins are cancelled, and windows that it opens are closed.
+        """
         async with AsyncExitStack() as stack:
             try:
                 tab = await stack.enter_async_context(self._tab(await self._connected(), emulate_focus, prepare))
             except ConnectionLost as gone:
                 log.info("%s: %s; connecting anew", self.address, gone)  # recycled just now: nothing was opened yet
-                tab = await stack.enter_async_context(self._tab(await self._connected(), emulate_focus, prepare))
+                try:
+                    anew = await self._connected()
+                except EndpointError as failed:
+                    raise gone from failed  # it may be back in a moment, which is for the caller to wait for
+                tab = await stack.enter_async_context(self._tab(anew, emulate_focus, prepare))
             yield tab
 
-    def _tab(
+    @asynccontextmanager
+    async def _tab(
         self, connection: Connection, emulate_focus: bool, prepare: Sequence[tuple[str, dict[str, Any]]]
-    ) -> AbstractAsyncContextManager[Tab]:
-        return background_tab(
-            connection,
-            emulate_focus=emulate_focus,
-            world=page.WORLD,
-            prepare=prepare,
-            on_created=self._open_tabs.add,
-            on_closed=self._open_tabs.discard,
-        )
+    ) -> AsyncIterator[Tab]:
+        desk = await self._place()
+        async with leftovers.listed(desk.book, desk.chrome) as entry:
+
+            def created(target: str) -> None:
+                self._open_tabs.add(target)
+                entry.named(target)
+
+            def closed(target: str) -> None:
+                self._open_tabs.discard(target)
+                entry.struck()
+
+            async with background_tab(
+                connection,
+                emulate_focus=emulate_focus,
+                world=page.WORLD,
+                prepare=prepare,
+                on_created=created,
+                on_closed=closed,
+                blank=entry.blank,
+            ) as tab:
+                await entry.written()
+                async with kept_in_bounds(tab):
+                    yield tab
+
+    async def _granted(self, desk: Desk, wanted: Wanted) -> Granted:
+        # One of ours at a time asks for the same, in the order in which they came; the ledger keeps the order among
+        # processes.
+        said = False
+        async with self._lines[frozenset(wanted.pages)]:
+            try:
+                while True:
+                    self._freed.clear()
+                    outcome = await desk.book.run(lambda db: claim(db, wanted))
+                    if isinstance(outcome, Granted):
+                        return outcome
+                    if not said and (outcome.seconds >= SAID_S or outcome.ahead):
+                        said = True
+                        self._say_why(outcome, wanted)
+                    await self._rest(outcome)
+            except BaseException:
+                # What was granted meanwhile goes back as well: works are done in their order.
+                desk.book.later(lambda db: not_asked(db, wanted))
+                desk.book.later(lambda db: given_up(db, wanted))
+                raise
+
+    async def _rest(self, wait: Wait) -> None:
+        if wait.engine:
+            await asyncio.sleep(min(wait.seconds, 1.0) if wait.seconds else 0.2)
+            return
+        with suppress(TimeoutError):  # a place of our own is told of, those of others are not
+            async with asyncio.timeout(0.05):
+                await self._freed.wait()
+
+    def _say_why(self, wait: Wait, wanted: Wanted) -> None:
+        first = f"{wait.ahead} other call{'s' * (wait.ahead > 1)} of this machine's, which came first"
+        if wait.seconds:
+            log.warning(
+                "%s is asked again in %.0f s: the pace is %s, for all kernels and scripts that use %s together (pace= "
+                "changes it)",
+                engine(wait.engine).label,
+                wait.seconds,
+                pacing.in_words(wanted.pace),
+                self.address,
+            )
+        elif wait.engine:
+            log.warning("%s is asked after %s", engine(wait.engine).label, first)
+        else:
+            log.info("%s: waiting for %s", self.address, first)
+
+    async def _place(self) -> Desk:
+        self._adopt_loop()
+        if self._desk is None:
+            self._desk = await desk_of(self.target.address)
+        return self._desk
 
     async def _connected(self, timeout_s: float = CONNECT_S) -> Connection:
         """The connection, known to be alive; a new one where the old is lost."""
@@ -145,16 +375,21 @@ class Browser:
     async def _connect(self, timeout_s: float) -> Connection:
         try:
             async with asyncio.timeout(timeout_s) as limit:
+                self._desk = None  # what bears the name may be another Chrome now
                 endpoint = await discover(self.target.address)
                 self.version = endpoint.version
                 self.chrome_id = hashlib.sha256(endpoint.websocket_url.encode()).hexdigest()[:12]
                 self._consent_expected = endpoint.consent_expected
                 if endpoint.consent_expected:
                     limit.reschedule(None)
-                return await Connection.open(endpoint, on_waiting=self._tell_what_to_click)
+                connection = await Connection.open(endpoint, on_waiting=self._tell_what_to_click)
         except EndpointError as failed:
             failed.decided_by = self.target.decided_by
             raise
+        desk = await self._place()
+        if swept := await leftovers.sweep(desk.book, desk.chrome, connection):
+            log.info("%s: closed %d tabs that were left behind", self.address, swept)
+        return connection
 
     def _tell_what_to_click(self) -> None:
         log.warning(
@@ -173,7 +408,8 @@ class Browser:
             self._loop = running
 
     async def aclose(self) -> None:
-        """Closes our socket; idempotent. Our tabs are closed by the visits that own them."""
+        """Closes our tabs, those of visits that are still under way included, and our socket, in about 2 s at most;
+        idempotent."""
         await bridge.arun(self._close())
 
     def close(self) -> None:
@@ -184,6 +420,12 @@ class Browser:
         self._closed = True
         connection, self._connection = self._connection, None
         if connection is not None and self._loop is asyncio.get_running_loop():
+            # Whoever owns them can not, once the socket has gone.
+            left = [
+                asyncio.create_task(connection.root.call("Target.closeTarget", {"targetId": target}, timeout=CLOSING_S))
+                for target in self._open_tabs
+            ]
+            await asyncio.gather(*left, return_exceptions=True)
             await connection.aclose()
 
     def __enter__(self) -> Self:

@@ -375,6 +375,8 @@ class NeedsPerson(SearchError):
         human_url: what a person has to open in the Chrome that was used.
         retry_at: when trying again is sensible (tz-aware UTC); ``None`` where nothing is known of that. What an
             engine says of it in a ``Retry-After`` is not: headers are told by domains that a search leaves off.
+        refused_at: when the engine turned somebody on this machine away (tz-aware UTC), where this call was for that
+            reason not sent at all; else ``None``.
     """
 
     def __init__(
@@ -386,15 +388,18 @@ class NeedsPerson(SearchError):
         *,
         human_url: str,
         retry_at: datetime | None = None,
+        refused_at: datetime | None = None,
         page: Any = None,
     ) -> None:
         super().__init__(engine, query, url, browser, page=page)
         self.human_url = human_url
         self.retry_at = retry_at and retry_at.astimezone(UTC)
+        self.refused_at = refused_at and refused_at.astimezone(UTC)
 
     def __str__(self) -> str:
-        when = f". Not before {self.retry_at:%Y-%m-%d %H:%M} UTC" if self.retry_at else ""
-        return super().__str__() + when
+        why = f" (seen at {self.refused_at:%H:%M} UTC; this search was not sent)" if self.refused_at else ""
+        when = f". Not before {self.retry_at:%Y-%m-%d %H:%M:%S} UTC" if self.retry_at else ""
+        return super().__str__() + why + when
 
 
 class SearchChallengeError(NeedsPerson):

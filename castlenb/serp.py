@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import logging
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,12 +16,16 @@ from urllib.parse import parse_qs, urlsplit
 from . import bridge, display
 from .answer import AIAnswer, answer_from, citation_ranks
 from .asked import Asked
-from .browser import Browser, BrowserLike, browser_for
+from .blocks import EMPTY, Block
+from .browser import Browser, BrowserLike, Turn, browser_for
 from .dates import plainly_older
 from .engines import Engine
 from .engines import engine as engine_named
 from .errors import (
+    ConnectionLost,
+    EndpointError,
     Misuse,
+    NeedsPerson,
     NoResultsError,
     SearchChallengeError,
     SearchError,
@@ -27,10 +34,16 @@ from .errors import (
     UnparseableError,
 )
 from .links import locations, site_of
+from .pacing import PaceLike
 from .visit import Errand, Visit, open_visitor
 
 if TYPE_CHECKING:
     import pandas as pd
+
+log = logging.getLogger("castlenb")
+
+BACK_S = 5.0
+"""How long a search waits for a Chrome that went away under it to be back, within its deadline."""
 
 COLUMNS = ("rank", "title", "url", "link", "link_form", "snippet", "site", "date", "fragment")
 """Columns of ``SearchPage.results``: ``rank`` is Int64, from 1; the others are strings or missing."""
@@ -52,7 +65,7 @@ class SearchPage:
         timings: milliseconds. On the page clock, from the start of the first page's navigation: ``parse_ready_ms``
             (first instant at which a result could be read), ``results_complete_ms``, ``response_end_ms``,
             ``parsed_ms``, ``loaded_ms``, and where an AI answer was asked for its own (see :class:`AIAnswer`). On the
-            client clock: ``queued_ms`` (waiting for one of the browser's slots) and ``call_total_ms`` (the whole call).
+            client clock: ``queued_ms`` (waiting for a place and for the pace) and ``call_total_ms`` (the whole call).
             ``None`` where it was not observed; empty for a saved page.
         warnings: what a careful reader would want to know: a dialog over the results, a time limit that their dates
             contradict, a page that repeats an earlier one, further pages that can not be had.
@@ -178,6 +191,8 @@ async def search(
     network: bool = False,
     visibility: str = "emulated",
     deadline_s: float = 20.0,
+    pace: PaceLike = None,
+    even_if_blocked: bool = False,
     browser: BrowserLike = None,
 ) -> SearchPage:
     """Searches through a Chrome that is already running and returns the ranked results.
@@ -203,20 +218,26 @@ async def search(
             splits into page, server and stream.
         visibility: ``"emulated"`` keeps the page's timers running by focus emulation; ``"hidden"`` does not.
         deadline_s: seconds for connecting, opening and reading together; waiting in line lies outside.
+        pace: how fast the engine may be asked, counted over all kernels and scripts of this machine: ``(pages,
+            seconds)``, several such pairs, or ``"off"``, which a warning then tells; ``None`` for
+            :data:`castlenb.pacing.PACE`. A wait is said, and is in ``queued_ms``. The lab is asked without one.
+        even_if_blocked: search although the engine has asked for a person lately, or seems to have closed its door.
         browser: a Browser, or what names a Chrome (see :func:`castlenb.connect`); ``None`` for the configured one.
 
     Returns:
         The page with at least one result.
 
     Raises:
-        SearchChallengeError: the engine wants a person; ``human_url`` says what to open.
-        SuspectedBlockError: an empty page that nothing explains.
+        SearchChallengeError: the engine wants a person; ``human_url`` says what to open. Until ``retry_at`` it is
+            raised without a tab being opened, see :mod:`castlenb.blocks`; ``Browser.cleared`` ends that.
+        SuspectedBlockError: an empty page that nothing explains; the same after two of them.
         NoResultsError: the engine says that nothing matches.
         UnparseableError: a results area that yields nothing; the engine changed its page.
         SearchTimeout: the deadline passed; ``page`` holds what had come by then, if anything.
         NavigationFailed: the engine's page could not be opened.
         EndpointError, TargetError: the Chrome can not be had.
-        TabClosed, TabCrashed, ConnectionLost: it went away meanwhile.
+        TabClosed, TabCrashed, ConnectionLost: it went away meanwhile. A search whose Chrome went away before any result
+            was read is tried once more, where the Chrome is back within 5 s.
         ValueError: an argument is out of its range.
     """
     asked = Asked(
@@ -232,21 +253,76 @@ async def search(
         network=network,
         visibility=visibility,
         deadline_s=deadline_s,
+        pace=pace,
+        even_if_blocked=even_if_blocked,
     )
     house = browser_for(browser)
     called = time.perf_counter()
-    async with house.slot() as queued_ms:
-        return await searched(asked, house, queued_ms=queued_ms, called=called)
+    pages = {asked.engine.name: asked.pages}
+    async with house.turn(pages, pace=pace, even_if_blocked=even_if_blocked) as turn:
+        return await searched(asked, house, turn, called=called)
 
 
-async def searched(asked: Asked, house: Browser, *, queued_ms: float, called: float) -> SearchPage:
-    """One search in a slot that the caller holds; ``called`` is when the caller was (``time.perf_counter``)."""
+async def searched(asked: Asked, house: Browser, turn: Turn, *, called: float) -> SearchPage:
+    """One search in a turn that the caller holds; ``called`` is when the caller was (``time.perf_counter``)."""
+    if refused := turn.refused.get(asked.engine.name):
+        raise _refused(refused, asked, house)
+    visits = await _visited(asked, house)
+    page = _page_asked_for(visits, asked, house)
+    total_ms = (time.perf_counter() - called) * 1000
+    page = replace(
+        page,
+        timings={**page.timings, "queued_ms": round(turn.queued_ms, 1), "call_total_ms": round(total_ms, 1)},
+        warnings=(*page.warnings, *turn.warnings),
+    )
+    block = await house.came(turn, page.engine, page.query, page.page_state, page.challenge_kind)
+    raise_for_state(page, visits[0].url, block)
+    return page
+
+
+def _refused(block: Block, asked: Asked, house: Browser) -> NeedsPerson:
+    url = asked.url(0)
+    where = (asked.engine.name, asked.query, url, house.address)
+    when: dict[str, Any] = {"human_url": url, "retry_at": block.retry_at, "refused_at": block.since}
+    if block.kind == EMPTY:
+        return SuspectedBlockError(*where, **when)
+    return SearchChallengeError(block.kind, *where, **when)
+
+
+async def _visited(asked: Asked, house: Browser) -> list[Visit]:
+    """The search's pages, one visit each. Tried once more where the Chrome went away before anything was read."""
+    clock = asyncio.get_running_loop().time
+    end = clock() + asked.deadline_s
     visits: list[Visit] = []
+    try:
+        return await _visits(asked, house, visits, asked.deadline_s)
+    except ConnectionLost as lost:
+        if visits or not await _is_back(house, min(end - clock(), BACK_S)):
+            raise
+        log.info("%s: %s; the search is tried once more", house.address, lost)
+    await house.asked_again(asked.engine.name)
+    return await _visits(asked, house, visits, max(0.0, end - clock()))
+
+
+async def _is_back(house: Browser, within_s: float) -> bool:
+    """Whether a Chrome that went away can be connected to again: whoever recycles it has to start it first."""
+    try:
+        async with asyncio.timeout(within_s):
+            while True:
+                with contextlib.suppress(EndpointError):
+                    await house.open()
+                    return True
+                await asyncio.sleep(0.1)
+    except TimeoutError:
+        return False
+
+
+async def _visits(asked: Asked, house: Browser, visits: list[Visit], deadline_s: float) -> list[Visit]:
     errand = Errand(asked.engine, asked.query, house)
     async with open_visitor(
         errand,
         visibility=asked.visibility,
-        deadline_s=asked.deadline_s,
+        deadline_s=deadline_s,
         answers=asked.ai_answer,
         network=asked.network,
     ) as visitor:
@@ -260,13 +336,7 @@ async def searched(asked: Asked, house: Browser, *, queued_ms: float, called: fl
                 visits.append(late.page)
             late.page = _page_asked_for(visits, asked, house) if visits else None
             raise
-    page = _page_asked_for(visits, asked, house)
-    total_ms = (time.perf_counter() - called) * 1000
-    page = replace(
-        page, timings={**page.timings, "queued_ms": round(queued_ms, 1), "call_total_ms": round(total_ms, 1)}
-    )
-    raise_for_state(page, visits[0].url)
-    return page
+    return visits
 
 
 def _page_asked_for(visits: Sequence[Visit], asked: Asked, house: Browser) -> SearchPage:
@@ -342,25 +412,30 @@ def _answer(visit: Visit, said: Mapping[str, Any], engine: Engine) -> AIAnswer:
     )
 
 
-def raise_for_state(page: SearchPage, sent_to: str) -> None:
+def raise_for_state(page: SearchPage, sent_to: str, block: Block | None = None) -> None:
     """Raises the error that stands for the page's state; returns where there are results.
 
     Args:
         sent_to: the address that the tab was sent to, which is not always that at which it ended.
+        block: the cool-down that the page has started, if any.
     """
     where = (page.engine, page.query, page.url, page.browser)
-    human_url = _human_url(page, sent_to)
+    person: dict[str, Any] = {
+        "human_url": _human_url(page, sent_to),
+        "retry_at": block and block.retry_at,
+        "page": page,
+    }
     match page.page_state:
         case "results":
             return
         case "challenge":
-            raise SearchChallengeError(str(page.challenge_kind), *where, human_url=human_url, page=page)
+            raise SearchChallengeError(str(page.challenge_kind), *where, **person)
         case "no_results":
             raise NoResultsError(*where, page=page)
         case "unparseable":
             raise UnparseableError(*where, page=page)
         case "suspected_block":
-            raise SuspectedBlockError(*where, human_url=human_url, page=page)
+            raise SuspectedBlockError(*where, **person)
         case other:
             raise SearchError(*where, page=page) from Misuse(f"a reader returned the page state {other!r}")
 

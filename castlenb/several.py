@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import display
 from .asked import Asked
-from .browser import Browser, BrowserLike, browser_for
+from .browser import Browser, BrowserLike, Turn, browser_for
 from .engines import engine as engine_named
 from .errors import CastleError, EndpointError, NeedsPerson
 from .links import same_target
+from .pacing import PaceLike
 from .serp import COLUMNS, SearchPage, searched
 
 if TYPE_CHECKING:
@@ -188,6 +189,8 @@ async def compare(
     early_stop: bool = True,
     visibility: str = "emulated",
     deadline_s: float = 20.0,
+    pace: PaceLike = None,
+    even_if_blocked: bool = False,
     browser: BrowserLike = None,
 ) -> Comparison:
     """One query on several engines, at the same time: a tab on each, in one place of the browser's queue.
@@ -198,8 +201,8 @@ async def compare(
     Args:
         query: as typed into a search box.
         engines: which, each once.
-        num_results, recency, hl, gl, ai_answer, budget_s, early_stop, visibility, deadline_s, browser: as for
-            :func:`castlenb.search`, for each engine.
+        num_results, recency, hl, gl, ai_answer, budget_s, early_stop, visibility, deadline_s, pace, even_if_blocked,
+        browser: as for :func:`castlenb.search`, for each engine.
 
     Raises:
         EndpointError, TargetError: the Chrome can not be had.
@@ -220,14 +223,18 @@ async def compare(
             early_stop=early_stop,
             visibility=visibility,
             deadline_s=deadline_s,
+            pace=pace,
+            even_if_blocked=even_if_blocked,
         )
         for name in engines
     ]
     house = browser_for(browser)
     called = time.perf_counter()
-    async with house.slot() as queued_ms:
-        await house.open()
-        outcomes = await _together(_outcome(asked, house, queued_ms=queued_ms, called=called) for asked in each_asked)
+    wanted = {asked.engine.name: asked.pages for asked in each_asked}
+    async with house.turn(wanted, pace=pace, even_if_blocked=even_if_blocked) as turn:
+        if len(turn.refused) < len(wanted):
+            await house.open()
+        outcomes = await _together(_outcome(asked, house, turn, called=called) for asked in each_asked)
     pages, errors = _sorted(each_asked, outcomes)
     return Comparison(pages, errors, query, tuple(engines))
 
@@ -245,6 +252,8 @@ async def searches(
     early_stop: bool = True,
     visibility: str = "emulated",
     deadline_s: float = 20.0,
+    pace: PaceLike = None,
+    even_if_blocked: bool = False,
     browser: BrowserLike = None,
 ) -> Searches:
     """Many queries on one engine, as many at a time as the browser has slots.
@@ -254,8 +263,8 @@ async def searches(
 
     Args:
         queries: each as typed into a search box; a query given twice is asked once.
-        engine, num_results, recency, hl, gl, ai_answer, budget_s, early_stop, visibility, deadline_s, browser: as for
-            :func:`castlenb.search`.
+        engine, num_results, recency, hl, gl, ai_answer, budget_s, early_stop, visibility, deadline_s, pace,
+        even_if_blocked, browser: as for :func:`castlenb.search`.
 
     Raises:
         EndpointError, TargetError: the Chrome can not be had.
@@ -277,6 +286,8 @@ async def searches(
             early_stop=early_stop,
             visibility=visibility,
             deadline_s=deadline_s,
+            pace=pace,
+            even_if_blocked=even_if_blocked,
         )
         for query in dict.fromkeys(queries)
     ]
@@ -285,10 +296,11 @@ async def searches(
 
     async def one(asked: Asked) -> SearchPage | CastleError:
         called = time.perf_counter()
-        async with house.slot() as queued_ms:
-            if refused:
-                return refused[0]
-            outcome = await _outcome(asked, house, queued_ms=queued_ms, called=called)
+        if refused:
+            return refused[0]
+        wanted = {asked.engine.name: asked.pages}
+        async with house.turn(wanted, pace=pace, even_if_blocked=even_if_blocked) as turn:
+            outcome = await _outcome(asked, house, turn, called=called)
         if isinstance(outcome, NeedsPerson):
             refused.append(outcome)
         return outcome
@@ -297,9 +309,9 @@ async def searches(
     return Searches(*_sorted(each_asked, outcomes))
 
 
-async def _outcome(asked: Asked, house: Browser, *, queued_ms: float, called: float) -> SearchPage | CastleError:
+async def _outcome(asked: Asked, house: Browser, turn: Turn, *, called: float) -> SearchPage | CastleError:
     try:
-        return await searched(asked, house, queued_ms=queued_ms, called=called)
+        return await searched(asked, house, turn, called=called)
     except EndpointError:
         raise  # no search of ours can be had there, so it is the caller's to know
     except CastleError as failed:

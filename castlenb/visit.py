@@ -21,7 +21,7 @@ from . import page
 from .browser import Browser
 from .cdp.tab import Tab
 from .engines import Engine
-from .errors import CallTimeout, CastleError, NavigationFailed, ProtocolError, SearchTimeout
+from .errors import CallTimeout, CastleError, NavigationFailed, ProtocolError, ScriptError, SearchTimeout
 from .traffic import Traffic, answer_times
 
 VISIBILITIES = ("emulated", "hidden")
@@ -342,7 +342,7 @@ class _Watch:
                 said = await self._ask(
                     "globalThis.castlenb?.watcher?.now ? castlenb.watcher.now() : ''", timeout=_AFTER_DEADLINE_S
                 )
-        except (TimeoutError, ProtocolError):
+        except (TimeoutError, ProtocolError, ScriptError):  # the last where there is no document yet to be read
             return None
         return self._visit(json.loads(said)) if said.startswith("{") else None
 

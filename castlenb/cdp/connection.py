@@ -161,8 +161,8 @@ class Connection:
                 self._heard = time.time()
                 try:
                     self._receive(json.loads(frame))
-                except Exception:
-                    log.exception("a frame that can not be understood: %.500r", frame)
+                except Exception as exc:  # of the frame itself nothing is told: it can hold what somebody searched for
+                    log.warning("a frame of %d bytes can not be understood (%s)", len(frame), type(exc).__name__)
         except ConnectionClosed as exc:
             said = exc.rcvd or exc.sent  # what we said, where they said nothing, tells why we closed
             why = ConnectionLost(said.code, said.reason) if said else ConnectionLost(1006, str(exc.__cause__ or ""))
@@ -183,7 +183,7 @@ class Connection:
                     said = error.get("code", 0), error.get("message", ""), error.get("data")
                     wait.settle(errors.ProtocolError(wait.label, *said))
         elif (method := message.get("method")) is None:
-            log.warning("Chrome sent a frame with neither id nor method: %.500r", message)
+            log.warning("Chrome sent a frame with neither id nor method: %s", ", ".join(message) or "empty")
         elif to := self._sessions.get(message["sessionId"]) if "sessionId" in message else self.root:
             params = message.get("params") or {}
             if method == "Target.attachedToTarget":

@@ -34,6 +34,7 @@ async def background_tab(
     emulate_focus: bool = True,
     world: str = "castlenb",
     prepare: Sequence[tuple[str, Json]] = (),
+    blank: str = "about:blank",
 ) -> AsyncIterator[Tab]:
     """A tab at about:blank that takes nobody's focus, for as long as the block runs.
 
@@ -47,10 +48,11 @@ async def background_tab(
             a second and nothing is painted (measured on Chromium 156).
         world: an isolated world to make on the blank page; see ``Tab.blank_world``.
         prepare: commands for the tab; they are sent in one burst with ours, and answered when the block begins.
+        blank: the blank page's address, which may have a fragment by which the tab is known again.
 
     Raises TabClosed, TabCrashed, ConnectionLost, CallTimeout and ProtocolError where there is no tab to be had.
     """
-    tab = Tab(connection, on_created, on_closed)
+    tab = Tab(connection, on_created, on_closed, blank)
     try:
         await tab._open(world, emulate_focus, prepare)
         yield tab
@@ -65,8 +67,9 @@ class Tab:
     target_id: str  # stays the same through all navigations
     blank_world: int  # execution context of the world that was asked for, on the blank page
 
-    def __init__(self, connection: Connection, on_created: Listener, on_closed: Listener) -> None:
+    def __init__(self, connection: Connection, on_created: Listener, on_closed: Listener, blank: str) -> None:
         self.target_id = ""
+        self._blank = blank
         self._connection = connection
         self._on_created = on_created
         self._on_closed = on_closed
@@ -93,8 +96,8 @@ class Tab:
             await _finish(self._do_aside("Page.stopLoading"), STOP_S)
             raise
         if "errorText" in answer:
-            saved = "It is a download: Chrome has saved the file where it saves its downloads"
-            raise NavigationFailed(url, answer["errorText"], saved if answer.get("isDownload") else "")
+            file = "It is a download, not a page" if answer.get("isDownload") else ""
+            raise NavigationFailed(url, answer["errorText"], file)
         return str(answer.get("loaderId", ""))
 
     async def world(self, name: str, *, timeout: float = 10.0) -> int:
@@ -128,7 +131,7 @@ class Tab:
         self.blank_world, _ = await asyncio.gather(self.world(world), calls)
 
     async def _create(self) -> None:
-        create, wish = self._connection.root.call, {"url": "about:blank", "background": True}
+        create, wish = self._connection.root.call, {"url": self._blank, "background": True}
         try:
             answer = await create("Target.createTarget", wish, timeout=LATE_S)
         except ProtocolError as exc:

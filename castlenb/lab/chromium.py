@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -67,6 +68,7 @@ class Chromium:
         self._lock = threading.RLock()
         self._process: subprocess.Popen[bytes] | None = None
         self._guard: subprocess.Popen[bytes] | None = None
+        self._sign: Path | None = None
 
     @property
     def target(self) -> str:
@@ -102,6 +104,7 @@ class Chromium:
             try:
                 self._launch(program)
                 self.port = self._wait_for_endpoint()
+                self._register()
             except BaseException:
                 self.stop()
                 raise
@@ -139,6 +142,16 @@ class Chromium:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+    def _register(self) -> None:
+        """Tells every castlenb of this user that what listens on the port is a lab's, and has its own state folder."""
+        import platformdirs
+
+        said = {"pid": self.pid, "folder": str(self.profile / "castlenb-state")}
+        self._sign = platformdirs.user_state_path("castlenb") / "labs" / str(self.port)
+        with contextlib.suppress(OSError):
+            self._sign.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._sign.write_text(json.dumps(said), "utf-8")
 
     @property
     def _stderr(self) -> Path:
@@ -229,6 +242,10 @@ class Chromium:
         _started.discard(self)
 
     def _remove_profile(self) -> None:
+        if self._sign is not None:
+            with contextlib.suppress(OSError):
+                self._sign.unlink()
+            self._sign = None
         profile, self.profile = self.profile, Path()
         if not profile.is_absolute():
             return
