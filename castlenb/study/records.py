@@ -124,7 +124,7 @@ TRIALS = {
     "early_request": Column(BOOL, "at parse-ready: its own request had been sent"),
     "no_wrapper_stops": Column(BOOL, "at parse-ready: the no-wrapper rule would have stopped waiting"),
     "chrome_id": Column(STRING, "the Chrome's DevTools id: another one, another browser process"),
-    "queued_ms": Column(FLOAT, "waiting for a place in the browser's line (client clock)"),
+    "queued_ms": Column(FLOAT, "waiting for a place and for the pace (client clock)"),
     "call_total_ms": Column(FLOAT, "from the sending-off to the record (client clock)"),
 }
 
@@ -178,7 +178,7 @@ RUNS = {
     "horizon_ms": Column(FLOAT, "how long each page was to be watched"),
     "quiet_ms": Column(FLOAT, "window W"),
     "results": Column(INT, "how many results make a page complete"),
-    "pace_s": Column(FLOAT, "least seconds between two trials of an engine in one Chrome, before jitter"),
+    "pace": Column(STRING, "how fast each engine was to be asked at most, or off; none is kept in the lab"),
     "browsers": Column(INT, "Chromes that the blocks were spread over; missing where an executor's workers chose"),
     "chrome": Column(STRING, "Browser of /json/version; several with semicolons between, and so below"),
     "protocol": Column(STRING, "Protocol-Version"),

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..browser import Browser, BrowserLike, browser_for
 from ..errors import JournalError, StudyError
+from ..pacing import PaceLike, in_words, rates
 from . import provenance
 from .block import Job, Lane, measure_block
 from .journal import Journal, Record, gathered, plain_rows
@@ -46,7 +47,7 @@ async def run(
     horizon_s: float = 15.0,
     quiet_ms: int = 2000,
     results: int = 10,
-    pace_s: float = 25.0,
+    pace: PaceLike = None,
     deadline_s: float = 20.0,
     hl: str = "en",
     gl: str | None = None,
@@ -61,9 +62,9 @@ async def run(
     is resumed: what it holds is not measured again, and a trial that was cut off is. Tabs are made in the pause before
     their trial, never beside one.
 
-    An engine that wants a person, or answers two different queries in a row with an empty page that nothing explains,
-    is asked no more in that Chrome, and the others go on (resumed, the study asks it again). Nothing else ends a study
-    before its plan does: no result has a say in it.
+    An engine that turns us away (it wants a person, or answers two unrelated queries in a row with an empty page that
+    nothing explains) is asked no more, and the others go on; a study that is resumed after the cool-down asks it again.
+    Nothing else ends a study before its plan does: no result has a say in it.
 
     Args:
         plan: made by :func:`castlenb.study.plan`.
@@ -79,8 +80,8 @@ async def run(
         horizon_s: seconds each page is watched, by its own clock.
         quiet_ms: how long an answer has to stand unchanged at the horizon to count as settled without a sign.
         results: how many results make a page complete.
-        pace_s: seconds between two trials of one engine in one Chrome, at least; up to a fifth more is added by chance.
-            0 on engines of our own making.
+        pace: how fast each engine may be asked, as for :func:`castlenb.search`; what has to be waited for is drawn out
+            by up to a fifth, by chance. The lab is asked without one.
         deadline_s: seconds that connecting and opening a page may take beside the horizon.
         hl, gl: language and country, as for :func:`castlenb.search`.
         vantage: label of the place that the Chrome looks at the web from.
@@ -103,13 +104,14 @@ async def run(
         raise ValueError(
             f"horizon_s has to be longer than quiet_ms: {horizon_s:g} s end before {quiet_ms} ms of quiet do"
         )
-    if not pace_s >= 0 or results < 1:
-        raise ValueError("pace_s has to be 0 or more, and results 1 or more")
+    if results < 1:
+        raise ValueError(f"results has to be 1 or more, not {results!r}")
+    kept = rates(pace)
     places = _places(browser, browsers, executor, vantage)
     if executor is None:
         for house in places.values():
             await house.open()
-    settings = Settings(_new_run_id(), horizon_s, quiet_ms, results, pace_s, deadline_s, hl, gl)
+    settings = Settings(_new_run_id(), horizon_s, quiet_ms, results, pace, deadline_s, hl, gl)
     header = {
         "plan_seed": int(table["seed"].iloc[0]),
         "plan_hash": plan_hash(table),
@@ -118,7 +120,7 @@ async def run(
         "horizon_ms": horizon_s * 1000,
         "quiet_ms": quiet_ms,
         "results": results,
-        "pace_s": pace_s,
+        "pace": in_words(kept) or "off",
         "browsers": len(places) or None,
         "signed_in": signed_in,
         "network": network,
@@ -151,7 +153,7 @@ async def measure(
     browser: BrowserLike = None,
     browsers: BrowsersLike = None,
     executor: Executor | None = None,
-    pace_s: float = 25.0,
+    pace: PaceLike = None,
     progress: bool = True,
     **options: Any,
 ) -> Run:
@@ -159,7 +161,7 @@ async def measure(
 
     Args:
         queries, engines, repeats, conditions, seed: see :func:`castlenb.study.plan`.
-        horizon_s, journal, browser, browsers, executor, pace_s, progress: see :func:`castlenb.study.run`.
+        horizon_s, journal, browser, browsers, executor, pace, progress: see :func:`castlenb.study.run`.
         options: its others.
 
     Raises:
@@ -173,7 +175,7 @@ async def measure(
         browsers=browsers,
         executor=executor,
         horizon_s=horizon_s,
-        pace_s=pace_s,
+        pace=pace,
         progress=progress,
         **options,
     )

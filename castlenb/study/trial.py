@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from ..browser import Browser
+from ..browser import Browser, Turn
 from ..engines import Engine
 from ..engines import engine as engine_named
 from ..errors import CastleError, ConnectionLost, EndpointError, SearchTimeout, SessionLost, redact
+from ..pacing import PaceLike
 from ..visit import AnswerRule, Errand, Rule, Visit, Visitor, open_visitor
 from .journal import Record
 from .records import BLOCKED_OUTCOMES, CHILDREN, PLAN, TRIALS, VALID_OUTCOMES, own_columns
@@ -26,7 +27,7 @@ Trial = Mapping[str, Any]
 """A row of the plan."""
 
 JITTER = 0.2
-"""Of the pace, at most, added by chance: so that a study does not beat in time with anything."""
+"""Of what was waited for a turn, at most, added by chance."""
 
 RECYCLE_S = 60.0
 """How long a Chrome may be gone between two trials: one that is recycled is back within seconds."""
@@ -41,7 +42,7 @@ class Settings:
         horizon_s: how long each page is watched, by its own clock.
         quiet_ms: the window W.
         results: how many results make a page complete.
-        pace_s: least seconds between two trials of an engine in one Chrome, before jitter.
+        pace: how fast each engine may be asked, as for :func:`castlenb.search`.
         deadline_s: what a page may take beyond the horizon (client clock).
         hl, gl: language and country, as for :func:`castlenb.search`.
     """
@@ -50,7 +51,7 @@ class Settings:
     horizon_s: float
     quiet_ms: int
     results: int
-    pace_s: float
+    pace: PaceLike
     deadline_s: float
     hl: str
     gl: str | None
@@ -67,42 +68,26 @@ class Sitting:
     Attributes:
         vantage: label of its place.
         dropped: why an engine is asked no more, by name.
+        sent: when each engine was last sent to.
     """
 
     vantage: str
     dropped: dict[str, str] = field(default_factory=dict)
-    _sent: dict[str, float] = field(default_factory=dict)
-    _empty: dict[str, str] = field(default_factory=dict)
+    sent: dict[str, float] = field(default_factory=dict)
 
-    async def pause(self, trial: Trial, settings: Settings) -> None:
-        """Waits for the engine's pace."""
-        last = self._sent.get(trial["engine"])
-        if last is None or not settings.pace_s:
-            return
-        chance = random.Random(f"{settings.run_id} {trial['trial_id']}").uniform(0, JITTER)
-        pace_s = settings.pace_s * (1 + chance)
-        await asyncio.sleep(min(pace_s, max(0.0, last + pace_s - time.time())))  # the clock may have been set back
-
-    def send(self, engine: str) -> float | None:
+    def gap(self, engine: str) -> float | None:
         """Notes that the engine is sent to now; returns the seconds since it last was."""
         now = time.time()
-        last, self._sent[engine] = self._sent.get(engine), now
+        last, self.sent[engine] = self.sent.get(engine), now
         return None if last is None else round(now - last, 3)
 
-    def judge(self, trial: Trial, record: Record) -> None:
-        """Drops the engine where it wants a person, or was empty on two different queries in a row.
+    def drop(self, trial: Trial, why: str) -> None:
+        """Ends the asking of the trial's engine.
 
-        The stop rules of a study; they are fixed, so that no result can have a say in when it ends.
+        The stop rule of a study, and its only one: it is fixed, so that no result can have a say in when a study ends.
         """
-        engine, query, found = trial["engine"], trial["query"], record["trial"]
-        outcome = found["outcome"]
-        if outcome == "challenge":
-            self.dropped[engine] = f"challenge ({found['challenge_kind']}) at {trial['trial_id']}"
-        elif outcome == "suspected_block":
-            if self._empty.setdefault(engine, query) != query:
-                self.dropped[engine] = f"two unexplained empty pages, the second at {trial['trial_id']}"
-        elif outcome in VALID_OUTCOMES:
-            self._empty.pop(engine, None)
+        self.dropped[trial["engine"]] = f"{why}, at {trial['trial_id']}"
+        log.warning("%s is asked no more in this study: %s", trial["engine"], why)
 
 
 async def measured(
@@ -112,30 +97,27 @@ async def measured(
     sitting: Sitting,
     tell: Callable[[Trial, str], None] = lambda trial, state: None,
 ) -> AsyncIterator[Record]:
-    """The trials, one at a time; each one's tab is made while its pace is waited for, when the one before is over.
+    """The trials, one at a time; each one's tab is made in the pause before it, never beside another trial.
 
     Args:
         tell: hears what is being done: ``waiting``, ``watching``.
 
     Yields:
-        Records; trials of dropped engines are passed over.
+        Records; trials of engines that turn us away are passed over from then on.
 
     Raises:
         EndpointError: the Chrome has gone and not come back within :data:`RECYCLE_S`.
     """
     for trial in trials:
-        if trial["engine"] in sitting.dropped:
-            continue
-        record = await _measured(trial, house, settings, sitting, tell)
-        sitting.judge(trial, record)
-        if reason := sitting.dropped.get(trial["engine"]):
-            log.warning("%s is asked no more in this study: %s", trial["engine"], reason)
-        yield record
+        if trial["engine"] not in sitting.dropped:
+            record = await _measured(trial, house, settings, sitting, tell)
+            if record is not None:
+                yield record
 
 
 async def _measured(
     trial: Trial, house: Browser, settings: Settings, sitting: Sitting, tell: Callable[[Trial, str], None]
-) -> Record:
+) -> Record | None:
     gone_since: float | None = None
     while True:
         attempt = _Attempt(trial, house, settings, sitting)
@@ -168,32 +150,43 @@ class _Attempt:
         self._url = self._engine.search_url(
             trial["query"], hl=settings.hl, gl=settings.gl, ai_answer=trial["layout"] != "web"
         )
-        self._queued_ms: float | None = None
+        self._turn = Turn()
         self._gap_s: float | None = None
         self._started_at = datetime.now(UTC)
         self._began = time.perf_counter()
         self.sent = False
 
-    async def made(self, tell: Callable[[Trial, str], None]) -> Record:
+    async def made(self, tell: Callable[[Trial, str], None]) -> Record | None:
+        """The record; ``None`` where the engine is in a cool-down, and was not asked."""
         trial, settings = self._trial, self._settings
-        errand = Errand(self._engine, trial["query"], self._house)
+        engine, query = self._engine.name, trial["query"]
         tell(trial, "waiting")
-        async with (
-            self._house.slot() as self._queued_ms,
-            open_visitor(
-                errand, visibility=trial["visibility"], deadline_s=settings.deadline_s, answers=True, network=True
-            ) as visitor,
-        ):
-            await self._sitting.pause(trial, settings)
-            tell(trial, "watching")
-            return self._record(await self._go(visitor))
+        async with self._house.turn({engine: 1}, pace=settings.pace) as self._turn:
+            if block := self._turn.refused.get(engine):
+                self._sitting.drop(trial, f"it turned us away ({block.kind}) at {block.since:%Y-%m-%d %H:%M} UTC")
+                return None
+            async with open_visitor(
+                Errand(self._engine, query, self._house),
+                visibility=trial["visibility"],
+                deadline_s=settings.deadline_s,
+                answers=True,
+                network=True,
+            ) as visitor:
+                # By chance, so that a study does not beat in time with anything.
+                await asyncio.sleep(self._turn.queued_ms / 1000 * random.uniform(0, JITTER))
+                tell(trial, "watching")
+                record = self._record(await self._go(visitor))
+        found = record["trial"]
+        if block := await self._house.came(self._turn, engine, query, found["outcome"], found["challenge_kind"]):
+            self._sitting.drop(trial, f"it turns us away ({block.kind})")
+        return record
 
     async def _go(self, visitor: Visitor) -> Visit:
         visitor.restart_clock(self._settings.horizon_s + self._settings.deadline_s)
         if visitor.tab.session.lost is not None:
             raise visitor.tab.session.lost  # while its pace was waited for: nothing was asked of the engine
         self.sent = True
-        self._gap_s = self._sitting.send(self._trial["engine"])
+        self._gap_s = self._sitting.gap(self._trial["engine"])
         self._started_at, self._began = datetime.now(UTC), time.perf_counter()
         return await visitor.go(self._url, self._settings.rule())
 
@@ -214,7 +207,7 @@ class _Attempt:
             quiet_ms=self._settings.quiet_ms,
             focus_emulated=self._trial["visibility"] == "emulated",
             chrome_id=self._house.chrome_id,
-            queued_ms=self._queued_ms and round(self._queued_ms, 1),
+            queued_ms=round(self._turn.queued_ms, 1),
             call_total_ms=round((time.perf_counter() - self._began) * 1000, 1),
         )
         record: Record = {"trial": trial}
