@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from . import bridge, captures, lab, serp, several
+from . import bridge, captures, lab, serp, several, study
 from .answer import AIAnswer
 from .browser import Browser, BrowserLike
 from .errors import (
@@ -26,17 +26,20 @@ from .errors import (
     EndpointError,
     EndpointRefused,
     EndpointUnreachable,
+    JournalError,
     LabError,
     Misuse,
     NavigationFailed,
     NoResultsError,
     NotDevTools,
     ProtocolError,
+    RecordError,
     ScriptError,
     SearchChallengeError,
     SearchError,
     SearchTimeout,
     SessionLost,
+    StudyError,
     SuspectedBlockError,
     TabClosed,
     TabCrashed,
@@ -45,6 +48,7 @@ from .errors import (
 )
 from .serp import SearchPage
 from .several import Comparison, Searches
+from .study import running
 from .target import TargetLike, resolve_target
 
 if TYPE_CHECKING:
@@ -57,6 +61,7 @@ captures.provide_throwaway(lab.throwaway)
 search = bridge.plain(serp.search)
 searches = bridge.plain(several.searches)
 compare = bridge.plain(several.compare)
+measure = bridge.plain(running.measure)
 read = bridge.plain(captures.read)
 
 
@@ -153,6 +158,7 @@ __all__ = [
     "EndpointError",
     "EndpointRefused",
     "EndpointUnreachable",
+    "JournalError",
     "Lab",
     "LabError",
     "Misuse",
@@ -160,6 +166,7 @@ __all__ = [
     "NoResultsError",
     "NotDevTools",
     "ProtocolError",
+    "RecordError",
     "ScriptError",
     "SearchChallengeError",
     "SearchError",
@@ -167,6 +174,7 @@ __all__ = [
     "SearchTimeout",
     "Searches",
     "SessionLost",
+    "StudyError",
     "SuspectedBlockError",
     "TabClosed",
     "TabCrashed",
@@ -176,8 +184,10 @@ __all__ = [
     "aio",
     "compare",
     "connect",
+    "measure",
     "read",
     "replay",
     "search",
     "searches",
+    "study",
 ]

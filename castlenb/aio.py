@@ -11,11 +11,13 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from . import bridge, captures, serp, several
 from .browser import Browser, BrowserLike
+from .study import running
 from .target import TargetLike, resolve_target
 
 search = bridge.marshalled(serp.search)
 searches = bridge.marshalled(several.searches)
 compare = bridge.marshalled(several.compare)
+measure = bridge.marshalled(running.measure)
 read = bridge.marshalled(captures.read)
 
 
@@ -34,4 +36,4 @@ async def connect(target: TargetLike = None, *, max_visits: int = 2) -> AsyncIte
         yield browser
 
 
-__all__ = ["compare", "connect", "read", "replay", "search", "searches"]
+__all__ = ["compare", "connect", "measure", "read", "replay", "search", "searches"]

@@ -48,7 +48,7 @@ class AIAnswer:
             ``ai_appear_ms``: its first prose; ``ai_declined_ms``: the page said that there is none; ``ai_settle_ms``:
             the last change of its words, where it had settled by the end; with ``network=True`` also ``ai_asked_ms``,
             ``ai_first_byte_ms``, ``ai_last_byte_ms`` of its own request. ``None`` where it was not seen.
-        requests: the requests that brought it, with ``network=True``: dicts with ``path``, ``asked_ms``,
+        requests: the requests that brought it, with ``network=True``: dicts with ``host``, ``path``, ``asked_ms``,
             ``first_byte_ms``, ``last_byte_ms`` (page clock), ``bytes`` (as they came, compressed), ``status``,
             ``failed`` (why, or ``None``). Empty where it came with the document, or was never asked for.
         warnings: what a careful reader would want to know.

@@ -9,7 +9,9 @@ Chrome than the one it was given. Turns, cool-downs and tabs are kept with every
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
+import os
 import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -101,6 +103,8 @@ class Browser:
     Attributes:
         target: the decision and who took it.
         version: what ``/json/version`` said at the last connect (``Browser``, ``Protocol-Version``, …); empty before.
+        chrome_id: a digest of the address that Chrome minted at its launch: another one, another browser process. Of
+            the last connect; empty before.
     """
 
     def __init__(self, target: Target, *, max_visits: int = MAX_VISITS) -> None:
@@ -109,12 +113,14 @@ class Browser:
         self.target = target
         self.max_visits = max_visits
         self.version: Mapping[str, str] = {}
+        self.chrome_id = ""
+        self._process = os.getpid()
         self._closed = False
         self._consent_expected = False
         self._start_over()
 
     def _start_over(self) -> None:
-        """State that belongs to one event loop: a forked child gets a new one and must leave its parent's alone."""
+        """State that belongs to one event loop."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._connection: Connection | None = None
         self._connecting = asyncio.Lock()
@@ -372,6 +378,7 @@ class Browser:
                 self._desk = None  # what bears the name may be another Chrome now
                 endpoint = await discover(self.target.address)
                 self.version = endpoint.version
+                self.chrome_id = hashlib.sha256(endpoint.websocket_url.encode()).hexdigest()[:12]
                 self._consent_expected = endpoint.consent_expected
                 if endpoint.consent_expected:
                     limit.reschedule(None)
@@ -392,6 +399,8 @@ class Browser:
         )
 
     def _adopt_loop(self) -> None:
+        if self._process != os.getpid():
+            raise Misuse("this Browser is of the process that this one was forked from; connect again here")
         running = asyncio.get_running_loop()
         if self._loop is not running:
             if self._loop is not None:
@@ -437,6 +446,8 @@ class Browser:
 
 
 _shared: dict[Target, Browser] = {}
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_shared.clear)  # a child connects for itself
 
 BrowserLike = Browser | TargetLike
 """What ``browser=`` takes: a Browser, anything that names a Chrome, or ``None`` for the configured one."""

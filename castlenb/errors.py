@@ -18,6 +18,9 @@
     ├── NavigationFailed          the page could not be opened                   (url, error_text)
     ├── CaptureError              a saved page can not be read
     ├── LabError                  the lab's own Chromium or server did not start
+    ├── StudyError                a study can not be run, or not go on           (run: what was measured)
+    │   ├── RecordError           what a study has recorded can not be read      (path, where, column)
+    │   └── JournalError          its journal can not be written                 (path)
     └── SearchError               a search that ended without results            (engine, query, url, browser)
         ├── SearchChallengeError  the engine wants a person                      (kind, human_url, retry_at)
         ├── SuspectedBlockError   an empty page that nothing explains            (human_url, retry_at)
@@ -285,6 +288,54 @@ class CaptureError(CastleError):
 
 class LabError(CastleError):
     """The lab's throwaway Chromium or its server did not start."""
+
+
+# Studies
+
+
+class StudyError(CastleError):
+    """A study can not be run as it was asked for, or can not go on.
+
+    Attributes:
+        run: the ``Run`` of all that was measured by then; ``None`` where that is nothing.
+    """
+
+    run: Any = None
+
+
+class RecordError(StudyError):
+    """What a study has recorded can not be read: damaged, or of another make.
+
+    Attributes:
+        path: the file.
+        where: the place in it, such as ``line 12``; empty where it is all of it.
+        column: the column; empty where it is none in particular.
+    """
+
+    def __init__(self, path: str, problem: str, *, where: str = "", column: str = "") -> None:
+        self.path = path
+        self.where = where
+        self.column = column
+        super().__init__(path, problem)
+
+    def __str__(self) -> str:
+        column = self.column and f"column {self.column!r}"
+        return f"{', '.join(filter(None, (self.path, self.where, column)))}: {self.args[1]}"
+
+
+class JournalError(StudyError):
+    """A study's journal can not be written. Nothing that was measured is lost: ``run`` holds it.
+
+    Attributes:
+        path: the file.
+    """
+
+    def __init__(self, path: str, problem: str) -> None:
+        self.path = path
+        super().__init__(path, problem)
+
+    def __str__(self) -> str:
+        return f"the journal {self.path} can not be written: {self.args[1]}"
 
 
 # A search that ended without results

@@ -55,6 +55,7 @@ class Traffic:
 
         return [
             {
+                "host": seen["host"],
                 "path": seen["path"],
                 "asked_ms": on_the_page(seen["asked"]),
                 "first_byte_ms": on_the_page(seen["first_byte"]),
@@ -70,6 +71,7 @@ class Traffic:
         parts = urlsplit(event["request"]["url"])
         if any(pattern.search(f"{parts.netloc}{parts.path}") for pattern in self._patterns):
             self._seen[event["requestId"]] = {
+                "host": parts.netloc,
                 "path": parts.path,
                 "asked": event["timestamp"],
                 "first_byte": None,

@@ -46,11 +46,14 @@ class AnswerRule:
             be taken for all of them where no marker says so. Answers were seen to pause for longer than one second
             (steipete/oracle#72).
         early_stop: end when the page says that there is none.
+        horizon_s: seconds on the page clock before which the wait does not end, whatever the answer has come to: a
+            study sees what comes after the instant at which a search would have gone.
     """
 
     budget_s: float = 6.0
     quiet_ms: int = 2000
     early_stop: bool = True
+    horizon_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,7 @@ class Rule:
             "budget_ms": self.answer.budget_s * 1000,
             "quiet_ms": self.answer.quiet_ms,
             "early_stop": self.answer.early_stop,
+            "horizon_ms": self.answer.horizon_s * 1000,
         }
         return json.dumps(
             {"results": self.results, "quiet_ms": self.quiet_ms, "empty_ms": self.empty_ms, "answer": answer}

@@ -161,6 +161,8 @@ class Engine:
         never: regular expressions on host and path of links that are never a result.
         refusals: what refusing pages look like, in order of judgement.
         recencies: the time ranges the engine can be asked for.
+        layouts: where only another layout of the page can hold an AI answer: the name of the one without, and of that
+            one; empty where there is one layout.
         answer: its AI answer; ``None`` where it has none.
         specimen: the least of a page that lists a result, as this engine marks it up. The reader rehearses on it while
             the real page is on its way.
@@ -178,6 +180,7 @@ class Engine:
     refusals: tuple[Refusal, ...] = ()
     recencies: frozenset[str] = field(default_factory=lambda: frozenset(RECENCIES))
     max_pages: int | None = None
+    layouts: tuple[str, ...] = ()
     answer: AnswerForm | None = None
     specimen: str = ""
 

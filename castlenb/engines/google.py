@@ -333,6 +333,7 @@ GOOGLE = Engine(
     links=LINKS,
     never=NEVER,
     refusals=REFUSALS,
+    layouts=("web", "classic"),
     answer=AnswerForm(
         "Google AI Overview",
         language=("data-rl", "lang"),

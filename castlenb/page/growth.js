@@ -32,9 +32,11 @@
   }
 
   // null while the wait goes on; else "unsupported", "marker" or "quiet" (it has settled), "declined", "budget". `since`
-  // is when the results were complete. A page that still shows that it is writing is not quiet.
+  // is when the results were complete. A page that still shows that it is writing is not quiet. With a horizon it is
+  // what holds then.
   function verdict(rule, since, t) {
     if (last.state === "unsupported") return "unsupported";
+    if (t < rule.horizon_ms) return null;
     if (last.state === "settled") return "marker";
     if (last.state === "growing" && t - words_ms >= rule.quiet_ms && !answers.busy()) return "quiet";
     if (last.state === "declined" && rule.early_stop) return "declined";
@@ -42,8 +44,10 @@
   }
 
   // When the verdict can change though the page does not.
-  const due = (rule, since) =>
-    Math.min(since + rule.budget_ms, last.state === "growing" ? words_ms + rule.quiet_ms : Infinity);
+  function due(rule, since) {
+    const soonest = Math.min(since + rule.budget_ms, last.state === "growing" ? words_ms + rule.quiet_ms : Infinity);
+    return Math.max(soonest, rule.horizon_ms);
+  }
 
   const progress = () => [last.state, last.chars];
 

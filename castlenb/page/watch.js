@@ -8,13 +8,14 @@
 // `answers` and `growth` are null where nobody asked for the page's AI answer.
 (function (spec, reader, answers, growth) {
   const HEARTBEAT_MS = 250;
+  const MOST_GAPS = 1000; // between heartbeats that are kept: some four minutes' worth
   const SOONEST_MS = 20; // before looking again at a page that has not changed
   const FEW = 50; // elements that are looked at one by one; the browser finds headings among more of them faster
   const now = () => performance.now();
   const since = (key) => performance.getEntriesByType("navigation")[0]?.[key] || null;
 
   const counts = []; // [t, rows, whole rows] at every change: a row is whole once the parser has left it
-  const heartbeat = { beats: 0, max_gap_ms: 0 };
+  const heartbeat = { beats: 0, max_gap_ms: 0, gaps: [] };
   let candidates = 0;
   let rows = [];
   let readAt = 0;
@@ -87,6 +88,8 @@
     if (found.length) return take(whole >= rule.results ? "results" : "parsed", found, null, t);
     const reading = reader.read(found);
     if (reading.page_state === "results") return take("parsed", reading.results, reading, t);
+    // A page without results can have an answer yet, and a study waits for it.
+    if (reading.page_state === "no_results" && rule.answer?.horizon_ms) return take("refused", found, reading, t);
     if (reading.conclusive) return finish("refused", () => reading);
     return t >= quietAt(rule) ? finish("still", () => reading) : undefined;
   }
@@ -170,6 +173,7 @@
     const t = now();
     heartbeat.beats += 1;
     heartbeat.max_gap_ms = Math.max(heartbeat.max_gap_ms, t - lastBeat);
+    if (heartbeat.gaps.length < MOST_GAPS) heartbeat.gaps.push(t - lastBeat);
     lastBeat = t;
     look(t);
   }
@@ -205,6 +209,7 @@
       parsed_ms: since("domContentLoadedEventStart") ?? parsedAt,
       loaded_ms: since("loadEventStart"),
       results_complete_ms: completeAt,
+      observed_ms: now(),
       counts,
       visibility: visibility(),
       heartbeat,
@@ -214,7 +219,7 @@
 
   return {
     // A promise of the JSON text {reason, reading, answer, timeline}. rule: {results, quiet_ms, empty_ms, answer}, the
-    // last null or {budget_ms, quiet_ms, early_stop}.
+    // last null or {budget_ms, quiet_ms, early_stop, horizon_ms}.
     wait(rule) {
       return new Promise((resolve, reject) => {
         waiting = { rule, resolve, reject };

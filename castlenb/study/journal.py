@@ -1,0 +1,350 @@
+"""A study's journal: one JSON object a line, so that what is on disk is never more than one trial behind.
+
+::
+
+    {"kind": "run", "run": {…}}                                          each time the study is begun or resumed
+    {"kind": "trial", "trial": {…}, "growth": {"t_ms": […], …}, …}       one measured
+    {"kind": "end", "run": {…}}                                          a sitting ended by itself
+
+A trial carries all columns of ``trials``; the rows of the other frames that belong to it stand beside it, column by
+column. The columns are those of :mod:`castlenb.study.records`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import stat
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import JournalError, RecordError
+from .records import CHILDREN, RUNS, SCHEMA_VERSION, TRIALS, check_keys, checked_array, conform, empty, own_columns
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+Line = dict[str, Any]
+Record = dict[str, Any]
+"""A trial's line without its kind: ``trial``, and those of the other frames of which it has rows."""
+
+_BATCH = 10_000
+"""Lines that are parsed at a time: one call for all is quicker, and they need not all be held as Python's objects."""
+
+_BEGINNING = b'{"kind":"run",'
+
+TRIAL_BYTES = 16_384
+"""What one trial takes on disk, generously."""
+
+
+class Journal:
+    """A journal that is being written: what was there is read first, a torn last line cut off.
+
+    Attributes:
+        lines: all of its lines, as objects; one that could not be written to disk as well.
+
+    Raises:
+        JournalError: it can not be opened or written, or somebody is writing it.
+        RecordError: what is there is no journal.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.lines: list[Line] = []
+        self._writing = threading.Lock()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o644)
+        except OSError as failed:
+            raise self._error(failed) from failed
+        with contextlib.ExitStack() as stack:
+            stack.callback(self.close)
+            self._lock()
+            if stat.S_ISREG(os.fstat(self._file).st_mode):
+                self._take_up()
+            stack.pop_all()
+
+    def make_sure_of(self, trials: int) -> None:
+        """Whether so many trials have room on the disk.
+
+        Raises:
+            JournalError: they have not.
+        """
+        free, needed = shutil.disk_usage(self.path.parent).free, trials * TRIAL_BYTES
+        if free < needed:
+            problem = f"{trials} trials can take {needed / 1e6:.1f} MB, and {free / 1e6:.1f} MB are free there"
+            raise JournalError(str(self.path), problem)
+
+    def write(self, line: Line) -> None:
+        """Adds a line; returns when it is on the disk. Of a line that could not be written nothing is left there.
+
+        Raises:
+            JournalError: the disk is full, or gone.
+        """
+        with self._writing:
+            self.lines.append(line)
+            left = memoryview(line_of(line))
+            good = os.fstat(self._file).st_size
+            try:
+                while left:
+                    left = left[os.write(self._file, left) :]
+                os.fsync(self._file)
+            except OSError as failed:
+                with contextlib.suppress(OSError):
+                    os.ftruncate(self._file, good)
+                raise self._error(failed) from failed
+
+    def close(self) -> None:
+        """Idempotent."""
+        with self._writing:
+            if self._file >= 0:
+                os.close(self._file)
+            self._file = -1
+
+    def _take_up(self) -> None:
+        with self.path.open("rb") as file:
+            begins = file.read(len(_BEGINNING))
+            if not _BEGINNING.startswith(begins):
+                raise RecordError(str(self.path), "it is no journal of a study, and is left as it is", where="line 1")
+            file.seek(0)
+            size = sum(len(line) for line in file if line.endswith(b"\n"))
+        self.lines = [line for _, line in read_objects(self.path)]
+        check_keys(gathered(self.lines, self.path), str(self.path))
+        try:
+            os.ftruncate(self._file, size)
+        except OSError as failed:
+            raise self._error(failed) from failed
+
+    def _lock(self) -> None:
+        """Two writers would measure every trial twice. The lock ends with the process, however it ends."""
+        try:
+            import fcntl
+        except ImportError:  # not on Windows
+            return
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as held:
+            raise JournalError(str(self.path), "another process is writing it") from held
+
+    def _error(self, failed: OSError) -> JournalError:
+        return JournalError(str(self.path), failed.strerror or str(failed))
+
+
+def line_of(content: Line) -> bytes:
+    """The object as its line."""
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+
+
+def read_frames(path: Path) -> tuple[dict[str, pd.DataFrame], bool]:
+    """All frames of a journal, and whether its last line is torn: cut off while it was written, and left out.
+
+    Raises:
+        RecordError: no such file, or a line is damaged; the error says which.
+    """
+    gathered = _Gathered(str(path))
+    torn = False
+    for first, lines in _batches(path):
+        torn = not lines[-1].endswith(b"\n")
+        whole = lines[:-1] if torn else lines
+        gathered.add(first, _parsed(whole, first, path))
+    return gathered.frames(), torn
+
+
+def read_objects(path: Path) -> Iterator[tuple[int, Line]]:
+    """The number of each line, and its object; a torn last one is left out.
+
+    Raises:
+        RecordError: as :func:`read_frames`.
+    """
+    for first, lines in _batches(path):
+        whole = [line for line in lines if line.endswith(b"\n")]
+        yield from enumerate(_parsed(whole, first, path), start=first)
+
+
+def _batches(path: Path) -> Iterator[tuple[int, list[bytes]]]:
+    try:
+        with path.open("rb") as file:
+            first = 1
+            while lines := [line for _, line in zip(range(_BATCH), file)]:  # noqa: B905  (the file is the longer one)
+                yield first, lines
+                first += len(lines)
+    except OSError as failed:
+        raise RecordError(str(path), f"it can not be read ({failed.strerror})") from failed
+
+
+def _parsed(lines: Sequence[bytes], first: int, path: Path) -> list[Line]:
+    try:
+        found: list[Any] = json.loads(b"[" + b",".join(lines) + b"]")
+        if len(found) == len(lines) and all(isinstance(each, dict) for each in found):
+            return found
+    except ValueError:
+        pass
+    for number, line in enumerate(lines, start=first):
+        try:
+            if not isinstance(json.loads(line), dict):
+                raise ValueError("no object")
+        except ValueError as wrong:
+            raise RecordError(str(path), f"this is no JSON object ({wrong})", where=f"line {number}") from None
+    raise RecordError(str(path), "it is no journal", where=f"lines {first} to {first + len(lines) - 1}")
+
+
+class _Gathered:
+    """Frames, batch by batch."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._runs: dict[str, Line] = {}
+        self._parts: dict[str, list[pd.DataFrame]] = {name: [] for name in ("trials", *CHILDREN)}
+
+    def add(self, first: int, objects: Sequence[Line]) -> None:
+        numbers, trials = [], []
+        for number, each in enumerate(objects, start=first):
+            match each.get("kind"):
+                case "trial":
+                    numbers.append(number)
+                    trials.append(each)
+                case "run" | "end":
+                    self._note_run(number, each)
+                case other:
+                    raise RecordError(self._path, f"nothing known is of the kind {other!r}", where=f"line {number}")
+        if trials:
+            self._add_trials(trials, numbers)
+
+    def _note_run(self, number: int, line: Line) -> None:
+        where = f"line {number}"
+        try:
+            run_id, version = str(line["run"]["run_id"]), line["run"].get("schema_version")
+        except (LookupError, TypeError, AttributeError):
+            raise RecordError(self._path, "it says nothing of its run", where=where) from None
+        if line["kind"] == "run" and version != SCHEMA_VERSION:
+            problem = f"schema version {version!r}; this castlenb reads {SCHEMA_VERSION}"
+            raise RecordError(self._path, problem, where=where, column="schema_version")
+        self._runs[run_id] = {**self._runs.get(run_id, {}), **line["run"]}
+
+    def _add_trials(self, lines: Sequence[Line], numbers: Sequence[int]) -> None:
+        import pandas as pd
+
+        def where(position: int) -> str:
+            return f"line {numbers[position]}"
+
+        rows = [line.get("trial") for line in lines]
+        for position, row in enumerate(rows):
+            if not isinstance(row, dict) or row.keys() != TRIALS.keys():
+                self._complain(row, where(position))
+        trials = pd.DataFrame(
+            {
+                name: checked_array([row[name] for row in rows], name, column.dtype, self._path, where)  # type: ignore[index]
+                for name, column in TRIALS.items()
+            }
+        )
+        self._parts["trials"].append(conform("trials", trials, self._path, where))
+        for frame in CHILDREN:
+            self._add_rows(frame, lines, trials, where)
+
+    def _complain(self, row: Any, where: str) -> None:
+        if not isinstance(row, dict):
+            raise RecordError(self._path, "a trial without its columns", where=where)
+        for name in TRIALS.keys() - row.keys():
+            raise RecordError(self._path, "the trial lacks this column", where=where, column=name)
+        for name in row.keys() - TRIALS.keys():
+            raise RecordError(self._path, "trials have no such column", where=where, column=str(name))
+
+    def _add_rows(self, frame: str, lines: Sequence[Line], trials: pd.DataFrame, where: Any) -> None:
+        import numpy as np
+        import pandas as pd
+
+        kinds = own_columns(frame)
+        held = [(position, line[frame]) for position, line in enumerate(lines) if line.get(frame)]
+        if not held:
+            return
+        for position, columns in held:
+            alike = isinstance(columns, dict) and columns.keys() == kinds.keys()
+            listed = alike and {*map(type, columns.values())} == {list}
+            if not listed or len({len(values) for values in columns.values()}) != 1:
+                problem = f"{frame} has to have {', '.join(kinds)}, all of one length"
+                raise RecordError(self._path, problem, where=where(position))
+        counts = [len(next(iter(columns.values()))) for _, columns in held]
+        whose = np.repeat([position for position, _ in held], counts)
+        arrays = {name: trials[name].array.take(whose) for name in ("run_id", "trial_id")}
+        for name, dtype in kinds.items():
+            values = list(chain.from_iterable(columns[name] for _, columns in held))
+            arrays[name] = checked_array(values, name, dtype, self._path, lambda row: where(whose[row]))
+        table = pd.DataFrame(arrays)
+        self._parts[frame].append(conform(frame, table, self._path, lambda row: where(whose[row])))
+
+    def frames(self) -> dict[str, pd.DataFrame]:
+        import pandas as pd
+
+        found = {
+            name: pd.concat(parts, ignore_index=True) if parts else empty(name) for name, parts in self._parts.items()
+        }
+        rows = {name: [run.get(name) for run in self._runs.values()] for name in RUNS}
+        names = list(self._runs)
+        arrays = {
+            name: checked_array(rows[name], name, column.dtype, self._path, lambda row: f"run {names[row]}")
+            for name, column in RUNS.items()
+        }
+        runs = pd.DataFrame(arrays)
+        return {**found, "runs": runs}
+
+
+def gathered(lines: Sequence[Line], path: Path) -> dict[str, pd.DataFrame]:
+    """All frames of a journal's lines.
+
+    Raises:
+        RecordError: as :func:`read_frames`.
+    """
+    found = _Gathered(str(path))
+    found.add(1, lines)
+    return found.frames()
+
+
+def lines_of(frames: Mapping[str, pd.DataFrame]) -> Iterator[bytes]:
+    """The frames of one or several runs as the lines of one journal."""
+    import numpy as np
+    import pandas as pd
+
+    for run in plain_rows(frames["runs"]):
+        yield line_of({"kind": "run", "run": run})
+    trials = frames["trials"]
+    key = ["run_id", "trial_id"]
+    places = pd.MultiIndex.from_frame(trials[key])
+    held: list[tuple[str, pd.DataFrame, np.ndarray[Any, Any]]] = []
+    for name in CHILDREN:
+        table = frames[name]
+        whose = places.get_indexer(pd.MultiIndex.from_frame(table[key]))
+        order = np.argsort(whose, kind="stable")
+        bounds = np.searchsorted(whose[order], np.arange(len(trials) + 1))
+        held.append((name, table.iloc[order], bounds))
+    columns = {
+        name: {column: _plain(table[column]) for column in own_columns(name)} for name, table, _ in held if len(table)
+    }
+    for position, trial in enumerate(plain_rows(trials)):
+        line: Line = {"kind": "trial", "trial": trial}
+        for name, _, bounds in held:
+            begin, end = bounds[position], bounds[position + 1]
+            if begin < end:
+                line[name] = {column: values[begin:end] for column, values in columns[name].items()}
+        yield line_of(line)
+
+
+def plain_rows(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """The rows of a frame as JSON has them."""
+    names = [str(name) for name in table.columns]
+    for values in zip(*(_plain(table[name]) for name in names), strict=True):
+        yield dict(zip(names, values, strict=True))
+
+
+def _plain(column: pd.Series) -> list[Any]:
+    """The values as JSON has them: ``None`` for what is missing, times as ISO 8601."""
+    import pandas as pd
+
+    if isinstance(column.dtype, pd.DatetimeTZDtype):
+        return [None if stamp is pd.NaT else stamp.isoformat() for stamp in column]
+    return column.astype("object").where(column.notna(), None).tolist()
