@@ -192,7 +192,7 @@ def _where(row: Mapping[str, Any]) -> list[str]:
     for name, key in (("url", "url"), ("opens through", "link")):
         url = row.get(key)
         # Cut, or without what can not be seen in it, it would be another address.
-        if address(url) and len(str(url)) <= URL and _legible(url, URL) == url:
+        if address(url) and _legible(url, URL) == url:
             return [f"{name} > {url}"]
     return _theirs("site", row.get("site") or row.get("url"), TITLE)
 

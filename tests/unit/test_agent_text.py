@@ -53,6 +53,7 @@ URLS = st.one_of(
     WORDS,
     st.text("abc>&%=?/:", max_size=30).map("http://www.example/{}".format),
     st.just("https://long.example/" + "x" * 2500),
+    st.just("https://unseen.example/\U000e0041"),
 )
 
 
@@ -98,7 +99,7 @@ PAGES = st.builds(
     query=WORDS,
     results=ROWS,
     answer=ANSWERS,
-    warnings=st.lists(st.just("a form lies over the results"), max_size=2),
+    warnings=st.lists(st.just("hooks disagree: #a > #b"), max_size=2),
 )
 BUDGETS = st.one_of(st.integers(1, 3_000), st.just(15_000))
 
