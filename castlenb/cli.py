@@ -1,4 +1,4 @@
-"""``castlenb search | compare | read | doctor | mcp | lab | demo``."""
+"""``castlenb search | compare | read | doctor | cleared | mcp | lab | demo``."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import Lab, bridge, captures, compare, connect, display, search
+from . import Lab, bridge, captures, compare, display, search
 from .asked import MAX_RESULTS
+from .browser import Browser
 from .captures import PathLike
+from .doctor import Examination
 from .engines import ENGINES, RECENCIES, EngineError
 from .engines import engine as engine_named
-from .errors import CastleError, EndpointError, TargetError
+from .errors import CastleError, TargetError
 from .mcp import serve
 from .serp import SearchPage
 from .target import resolve_target
@@ -79,7 +81,17 @@ def _parser() -> argparse.ArgumentParser:
     saved.add_argument("--json", action="store_true", help="one JSON object a line")
     _add_target(saved, "the Chrome to read them in (default: a throwaway Chromium)")
 
-    _add_target(add("doctor", _doctor, "Say which Chrome would be used, who decided it, and whether it answers."))
+    ill = add("doctor", _doctor, "Say which Chrome would be used, whether it answers, and how engines stand with us.")
+    ill.add_argument(
+        "--report", metavar="FILE", help="write a report that is fit to share, as JSON, in place of saying it"
+    )
+    _add_target(ill)
+
+    done = add(
+        "cleared", _cleared, "Say that a person has cleared what an engine showed, so that it may be asked again."
+    )
+    done.add_argument("engine", choices=list(ENGINES), help="which engine")
+    _add_target(done)
 
     tool = add("mcp", _mcp, "Serve castle_cdp_search to an agent that speaks MCP, over stdio unless told otherwise.")
     tool.add_argument("--http", type=int, metavar="PORT", help="over HTTP on 127.0.0.1, at /mcp (0: any free port)")
@@ -218,17 +230,22 @@ def _doctor(args: argparse.Namespace) -> int:
     except TargetError as wrong:
         print(f"target      none: {wrong}")
         return FAILED
-    print(f"target      {target}")
-    print(f"decided by  {target.decided_by}")
-    try:
-        with connect(args.target) as browser:
-            print("reachable   yes")
-            for name, value in browser.version.items():
-                if name in ("Browser", "Protocol-Version", "User-Agent"):
-                    print(f"{name.lower():<12}{value}")
-    except EndpointError as wrong:
-        print(f"reachable   no: {wrong.problem}")
-        return FAILED
+    found = Examination(target)
+    if args.report:
+        Path(args.report).write_text(found.report() + "\n", "utf-8")
+        print(f"{args.report} holds no address, no name and nothing that was searched for; look it over, and share it")
+    else:
+        for name, said in found.lines():
+            print(f"{name:<12}{said}")
+    return OK if found.wrong is None else FAILED
+
+
+def _cleared(args: argparse.Namespace) -> int:
+    target = resolve_target(args.target)
+    known = Browser(target).cleared(args.engine)
+    print(
+        f"{args.engine} may be asked again at {target}" if known else f"{args.engine} was in no cool-down at {target}"
+    )
     return OK
 
 

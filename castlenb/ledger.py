@@ -141,7 +141,8 @@ class Ledger:
                 self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 self._file = _patiently_connected(str(self.path))
             except OSError as failed:
-                raise sqlite3.OperationalError(str(failed)) from failed
+                # Without the path, which can bear somebody's name.
+                raise sqlite3.OperationalError(failed.strerror or type(failed).__name__) from failed
             except sqlite3.DatabaseError as failed:
                 if isinstance(failed, sqlite3.OperationalError):  # busy, full, read-only: not the file's fault
                     raise

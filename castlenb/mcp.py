@@ -211,7 +211,8 @@ def _told(error: Exception) -> str:
     text = display.error_text(error)
     if isinstance(error, NeedsPerson):
         text += (
-            "\nDo not search again before a person has looked: tell them the address above, and wait for their word."
+            "\nDo not search again before a person has looked: tell them the address above, and wait for their word. "
+            "`castlenb cleared` on this machine then lets searches through at once."
         )
     return text
 
