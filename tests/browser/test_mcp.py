@@ -122,7 +122,7 @@ async def test_a_challenge_then_cleared_then_a_search_that_works(lab: cn.Lab) ->
         assert "Do not search again before a person has looked" in text
         failed, text = await call(client, query="tea")
         assert (failed, len(lab.web.searches("tea"))) == (True, 0)  # within the cool-down nothing is sent
-        lab.play("instant")  # somebody has opened that address and cleared what it showed
+        lab.web.play("instant")  # somebody has opened that address and cleared what it showed
         assert await anyio.to_thread.run_sync(lab.browser.cleared, "google")
         failed, text = await call(client, query="coffee")
         assert not failed
