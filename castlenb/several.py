@@ -186,6 +186,7 @@ async def compare(
     ai_answer: bool = False,
     budget_s: float = 6.0,
     early_stop: bool = True,
+    network: bool = False,
     visibility: str = "emulated",
     deadline_s: float = 20.0,
     browser: BrowserLike = None,
@@ -198,7 +199,7 @@ async def compare(
     Args:
         query: as typed into a search box.
         engines: which, each once.
-        num_results, recency, hl, gl, ai_answer, budget_s, early_stop, visibility, deadline_s, browser: as for
+        num_results, recency, hl, gl, ai_answer, budget_s, early_stop, network, visibility, deadline_s, browser: as for
             :func:`castlenb.search`, for each engine.
 
     Raises:
@@ -218,6 +219,7 @@ async def compare(
             ai_answer=ai_answer,
             budget_s=budget_s,
             early_stop=early_stop,
+            network=network,
             visibility=visibility,
             deadline_s=deadline_s,
         )
@@ -243,6 +245,7 @@ async def searches(
     ai_answer: bool = False,
     budget_s: float = 6.0,
     early_stop: bool = True,
+    network: bool = False,
     visibility: str = "emulated",
     deadline_s: float = 20.0,
     browser: BrowserLike = None,
@@ -254,8 +257,8 @@ async def searches(
 
     Args:
         queries: each as typed into a search box; a query given twice is asked once.
-        engine, num_results, recency, hl, gl, ai_answer, budget_s, early_stop, visibility, deadline_s, browser: as for
-            :func:`castlenb.search`.
+        engine, num_results, recency, hl, gl, ai_answer, budget_s, early_stop, network, visibility, deadline_s, browser:
+            as for :func:`castlenb.search`.
 
     Raises:
         EndpointError, TargetError: the Chrome can not be had.
@@ -275,6 +278,7 @@ async def searches(
             ai_answer=ai_answer,
             budget_s=budget_s,
             early_stop=early_stop,
+            network=network,
             visibility=visibility,
             deadline_s=deadline_s,
         )

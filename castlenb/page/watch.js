@@ -61,7 +61,9 @@
     try {
       // An event can come before the observer's callback about what led to it.
       if (!records && observer.takeRecords().length) lastChange = t;
-      growth?.see(t, records);
+      const news = growth?.see(t, records);
+      // Nothing that is waited for: when time alone can end the wait, the alarm rings.
+      if (taken && records && !news && alarm) return;
       if (!taken) count(t, records);
       if (!records) ending = true;
       if (parsedAt === null && ending && parsed()) parsedAt = t;
