@@ -65,8 +65,12 @@ def assert_as_written(page: cn.SearchPage, truth: Truth, query: str, wording: in
     assert answer.warnings == ()
     for name in ("parse_ready_ms", "results_complete_ms", "ai_appear_ms", "ai_settle_ms"):
         true, measured = getattr(truth, name), page.timings[name]
-        assert true is not None, (page.engine, name)
         assert measured is not None, (page.engine, name)
+        # Rows that are written as a page is left, before it has loaded, are in no report of it.
+        if true is None and name in ("parse_ready_ms", "results_complete_ms"):
+            assert measured > truth.ai_settle_ms  # type: ignore[operator]
+            continue
+        assert true is not None, (page.engine, name)
         assert abs(measured - true) < NEAR_MS, (page.engine, name)
     prose = answer.growth[answer.growth["chars"] > 0]
     assert [chars for chars, _ in groupby(prose["chars"])] == [held for held, _ in groupby(mark.held for mark in grown)]
