@@ -117,7 +117,7 @@ def test_the_day_of_the_field_notes(own_lab: cn.Lab) -> None:
 
 
 def test_times_count_from_the_first_of_several_documents(own_lab: cn.Lab) -> None:
-    own_lab.play(replace(scenario("answer-stream"), name="answer-redirected", route="script"))
+    own_lab.web.play(replace(scenario("answer-stream"), name="answer-redirected", route="script"))
     page = cn.search("steeping elsewhere", ai_answer=True, browser=own_lab.browser)
     answer = page.answer
     assert answer is not None
