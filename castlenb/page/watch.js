@@ -25,7 +25,7 @@
   let parsedAt = null;
   let lastBeat = now();
   let waiting = null;
-  let taken = null; // {reason, rows, reading, among}: the results, once they are complete; at most the answer is waited for
+  let taken = null; // {reason, rows, reading, among, rule}: the results, once they are complete; the answer may be waited for
   let alarm = null; // {id, at}
   let broken = null;
 
@@ -98,7 +98,7 @@
   function take(reason, found, reading, t) {
     const all = counts.find(([, , left]) => left >= waiting.rule.results);
     completeAt = all ? all[0] : parsedAt;
-    taken = { reason, rows: found, reading, among: candidates };
+    taken = { reason, rows: found, reading, among: candidates, rule: waiting.rule };
     if (!growth || !waiting.rule.answer) return finish(reason, last);
     growth.note("results_complete", completeAt);
     return decideAnswer(t);
@@ -110,10 +110,12 @@
     return finish(verdict === "unsupported" ? taken.reason : verdict, last);
   }
 
-  // What the page is, with its rows as they were taken; as they are now, where more of them may have come.
+  // What the page is, with its rows as they were taken. Where those were fewer than asked for, and more may have come
+  // since, with the rows that it has now.
   function last() {
     if (taken.reading) return taken.reading;
-    const found = reader.candidates() === taken.among ? taken.rows : reader.results();
+    const known = taken.rows.length >= taken.rule.results || reader.candidates() === taken.among;
+    const found = known ? taken.rows : reader.results();
     return reader.read(found.length < taken.rows.length ? taken.rows : found);
   }
 
