@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 COLUMNS = ("n", "title", "url", "link", "link_form", "fragment", "site", "snippet")
 """Columns of ``AIAnswer.citations``: ``n`` is Int64, from 1; the others are strings or missing."""
 
+GROWTH_COLUMNS = ("t_ms", "chars", "kind", "signature")
+"""Columns of ``AIAnswer.growth``: Float64, Int64, string, Int64."""
+
 
 @dataclass(frozen=True)
 class AIAnswer:
@@ -51,6 +54,7 @@ class AIAnswer:
         requests: the requests that brought it, with ``network=True``: dicts with ``host``, ``path``, ``asked_ms``,
             ``first_byte_ms``, ``last_byte_ms`` (page clock), ``bytes`` (as they came, compressed), ``status``,
             ``failed`` (why, or ``None``). Empty where it came with the document, or was never asked for.
+        changes: what watching it showed, as plain dicts with the keys :data:`GROWTH_COLUMNS`; see :attr:`growth`.
         warnings: what a careful reader would want to know.
     """
 
@@ -67,6 +71,7 @@ class AIAnswer:
     markers: Mapping[str, bool] = field(default_factory=dict)
     timings: Mapping[str, float | None] = field(default_factory=dict)
     requests: tuple[Mapping[str, Any], ...] = ()
+    changes: tuple[Mapping[str, Any], ...] = ()
     warnings: tuple[str, ...] = ()
 
     @cached_property
@@ -81,6 +86,21 @@ class AIAnswer:
 
         table = pd.DataFrame([dict(record) for record in self.records], columns=list(COLUMNS))
         return table.astype({name: "Int64" if name == "n" else "string" for name in COLUMNS})
+
+    @cached_property
+    def growth(self) -> pd.DataFrame:
+        """How it came, one row a change, with the columns :data:`GROWTH_COLUMNS`; empty where it was not watched.
+
+        ``t_ms``: when the watcher was told of the change, in milliseconds on the page clock, from the first document's
+        origin, as in ``timings``; ``chars``: characters of text in the answer's prose from then on, marks of sources
+        among them (so it is not the length of ``text``), 0 while there is no prose; ``kind``: its state from then on;
+        ``signature``: a hash of that text, so that a rewrite of the same length shows. A page that never stops has its
+        first 3999 changes and its last one.
+        """
+        import pandas as pd
+
+        table = pd.DataFrame([dict(change) for change in self.changes], columns=list(GROWTH_COLUMNS))
+        return table.astype({"t_ms": "Float64", "chars": "Int64", "kind": "string", "signature": "Int64"})
 
     def __repr__(self) -> str:
         return display.answer_text(self.to_dict())
@@ -143,6 +163,7 @@ def answer_from(
     settled_by: str | None = None,
     timings: Mapping[str, float | None] | None = None,
     requests: Sequence[Mapping[str, Any]] | None = None,
+    changes: Sequence[Mapping[str, Any]] = (),
 ) -> AIAnswer:
     """The record of what ``page/answer.js`` returned.
 
@@ -153,6 +174,7 @@ def answer_from(
         settled_by: the same.
         timings: milliseconds on the page clock, by name.
         requests: its own requests, where they were followed.
+        changes: its growth, where it was watched; see :func:`changes_from`.
     """
     return AIAnswer(
         engine=engine,
@@ -168,5 +190,19 @@ def answer_from(
         markers=dict(said["markers"]),
         timings=dict(timings or {}),
         requests=tuple(requests or ()),
+        changes=tuple(changes),
         warnings=tuple(said["warnings"]),
     )
+
+
+def changes_from(watched: Mapping[str, Any], offset_ms: float) -> list[dict[str, Any]]:
+    """The growth of what ``page/growth.js`` recorded, for ``AIAnswer.changes``.
+
+    Args:
+        watched: the timeline's ``answer``.
+        offset_ms: origin of the watched document after that of the first.
+    """
+    return [
+        {"t_ms": round(t + offset_ms, 1), "chars": chars, "kind": state, "signature": signature}
+        for t, state, chars, signature in watched["changes"]
+    ]

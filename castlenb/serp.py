@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 from . import bridge, display
-from .answer import AIAnswer, answer_from, citation_ranks
+from .answer import AIAnswer, answer_from, changes_from, citation_ranks
 from .asked import Asked
 from .beside import Progress
 from .blocks import EMPTY, Block
@@ -439,7 +439,13 @@ def _answer(visit: Visit, said: Mapping[str, Any], engine: Engine) -> AIAnswer:
     state = ("settled" if visit.settled_by else "growing") if said["text"] else said["state"]
     times = {name: ms for name, ms in visit.timings().items() if name.startswith("ai_")}
     return answer_from(
-        said, engine.name, state=state, settled_by=visit.settled_by, timings=times, requests=visit.requests
+        said,
+        engine.name,
+        state=state,
+        settled_by=visit.settled_by,
+        timings=times,
+        requests=visit.requests,
+        changes=changes_from(visit.timeline["answer"], visit.offset_ms),
     )
 
 

@@ -187,6 +187,7 @@ async def compare(
     ai_answer: bool = False,
     budget_s: float = 6.0,
     early_stop: bool = True,
+    network: bool = False,
     visibility: str = "emulated",
     deadline_s: float = 20.0,
     pace: PaceLike = None,
@@ -201,8 +202,8 @@ async def compare(
     Args:
         query: as typed into a search box.
         engines: which, each once.
-        num_results, recency, hl, gl, ai_answer, budget_s, early_stop, visibility, deadline_s, pace, even_if_blocked,
-        browser: as for :func:`castlenb.search`, for each engine.
+        num_results, recency, hl, gl, ai_answer, budget_s, early_stop, network, visibility, deadline_s, pace,
+        even_if_blocked, browser: as for :func:`castlenb.search`, for each engine.
 
     Raises:
         EndpointError, TargetError: the Chrome can not be had.
@@ -221,6 +222,7 @@ async def compare(
             ai_answer=ai_answer,
             budget_s=budget_s,
             early_stop=early_stop,
+            network=network,
             visibility=visibility,
             deadline_s=deadline_s,
             pace=pace,
@@ -250,6 +252,7 @@ async def searches(
     ai_answer: bool = False,
     budget_s: float = 6.0,
     early_stop: bool = True,
+    network: bool = False,
     visibility: str = "emulated",
     deadline_s: float = 20.0,
     pace: PaceLike = None,
@@ -263,7 +266,7 @@ async def searches(
 
     Args:
         queries: each as typed into a search box; a query given twice is asked once.
-        engine, num_results, recency, hl, gl, ai_answer, budget_s, early_stop, visibility, deadline_s, pace,
+        engine, num_results, recency, hl, gl, ai_answer, budget_s, early_stop, network, visibility, deadline_s, pace,
         even_if_blocked, browser: as for :func:`castlenb.search`.
 
     Raises:
@@ -284,6 +287,7 @@ async def searches(
             ai_answer=ai_answer,
             budget_s=budget_s,
             early_stop=early_stop,
+            network=network,
             visibility=visibility,
             deadline_s=deadline_s,
             pace=pace,

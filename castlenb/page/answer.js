@@ -140,11 +140,11 @@
       at = null;
       return (last = isOffered() ? { ...ABSENT, state: "offered" } : ABSENT);
     }
-    const place = locate(candidates, areas());
+    const place = inside && stays(few) ? at : locate(candidates, areas());
     const moved = !at || at.wrapper !== place.wrapper || !at.bodies.length;
     at = place;
     at.found = found;
-    const wrapper = Object.fromEntries(WRAPPER.map((css, n) => [css, found[n] !== null]));
+    const wrapper = inside ? last.wrapper : Object.fromEntries(WRAPPER.map((css, n) => [css, found[n] !== null]));
     if (!place.bodies.length) return (last = { ...ABSENT, state: quietState(place), wrapper });
     const text = place.bodies.length === 1 ? textOf(place.bodies[0]) : place.bodies.map(textOf).join("\n");
     if (text !== words) {
@@ -163,6 +163,10 @@
     for (const { target } of records) if (target === around || contains(at.wrapper, target)) count += 1;
     return count;
   }
+
+  // Whether changes inside it have surely left it where it was: nothing ranks higher, nothing has gone.
+  const stays = (records) =>
+    at.rank === 0 && records.every(({ removedNodes }) => !removedNodes.length) && !isShell(at.wrapper, areas());
 
   // Where it is: where it was, while that stands and nothing better ranked has come.
   function locate(candidates, around) {
@@ -187,7 +191,9 @@
     if (!missing.length) return;
     const come = records && records.flatMap(({ type, target, addedNodes }) => (type === "attributes" ? [target] : [...addedNodes]));
     const elements = come && come.filter((each) => dom.kindOf(each) === Node.ELEMENT_NODE && contains(wrapper, each));
-    const seen = missing.filter(({ css }) => (elements || [wrapper]).some((each) => isMarked(each, css)));
+    const marked = (css) => (elements || [wrapper]).some((each) => isMarked(each, css));
+    if (!marked(missing.map(({ css }) => css).join(", ")) && !anew) return;
+    const seen = missing.filter(({ css }) => marked(css));
     if (anew || seen.length) markers = { ...known, ...Object.fromEntries(seen.map(({ name }) => [name, true])) };
   }
 

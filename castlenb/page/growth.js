@@ -11,19 +11,23 @@
   let words_ms = null; // when its words last changed: once it has settled, when it did
   let last = answers.probe();
 
-  // To be called at every change, with its MutationRecords; without them everything is looked at again.
+  // To be called at every change, with its MutationRecords; without them everything is looked at again. Returns whether
+  // the answer has changed.
   function see(t, records) {
     const found = answers.probe(records);
-    if (found === last) return;
+    if (found === last) return false;
     const rewritten = found.chars !== last.chars || found.signature !== last.signature;
     const changed = rewritten || found.state !== last.state;
-    for (const name of Object.keys(found.markers)) if (found.markers[name]) markers[name] ??= t;
+    if (found.markers !== last.markers) {
+      for (const name of Object.keys(found.markers)) if (found.markers[name]) markers[name] ??= t;
+    }
     last = found;
-    if (!changed) return;
+    if (!changed) return false;
     first[found.state] ??= t;
     if (rewritten) words_ms = t;
     if (changes.length === MOST) left_out += 1;
     changes[Math.min(changes.length, MOST - 1)] = [t, found.state, found.chars, found.signature];
+    return true;
   }
 
   // What could foretell an answer at this moment; a later study tells how well it does.

@@ -26,7 +26,7 @@
   let parsedAt = null;
   let lastBeat = now();
   let waiting = null;
-  let taken = null; // {reason, rows, reading, among}: the results, once they are complete; at most the answer is waited for
+  let taken = null; // {reason, rows, reading, among, rule}: the results, once they are complete; the answer may be waited for
   let alarm = null; // {id, at}
   let broken = null;
 
@@ -62,7 +62,9 @@
     try {
       // An event can come before the observer's callback about what led to it.
       if (!records && observer.takeRecords().length) lastChange = t;
-      growth?.see(t, records);
+      const news = growth?.see(t, records);
+      // Nothing that is waited for: when time alone can end the wait, the alarm rings.
+      if (taken && records && !news && alarm) return;
       if (!taken) count(t, records);
       if (!records) ending = true;
       if (parsedAt === null && ending && parsed()) parsedAt = t;
@@ -99,7 +101,7 @@
   function take(reason, found, reading, t) {
     const all = counts.find(([, , left]) => left >= waiting.rule.results);
     completeAt = all ? all[0] : parsedAt;
-    taken = { reason, rows: found, reading, among: candidates };
+    taken = { reason, rows: found, reading, among: candidates, rule: waiting.rule };
     if (!growth || !waiting.rule.answer) return finish(reason, last);
     growth.note("results_complete", completeAt);
     return decideAnswer(t);
@@ -111,10 +113,12 @@
     return finish(verdict === "unsupported" ? taken.reason : verdict, last);
   }
 
-  // What the page is, with its rows as they were taken; as they are now, where more of them may have come.
+  // What the page is, with its rows as they were taken. Where those were fewer than asked for, and more may have come
+  // since, with the rows that it has now.
   function last() {
     if (taken.reading) return taken.reading;
-    const found = reader.candidates() === taken.among ? taken.rows : reader.results();
+    const known = taken.rows.length >= taken.rule.results || reader.candidates() === taken.among;
+    const found = known ? taken.rows : reader.results();
     return reader.read(found.length < taken.rows.length ? taken.rows : found);
   }
 

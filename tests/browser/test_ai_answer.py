@@ -172,3 +172,30 @@ def test_several_engines_with_their_answers(lab: cn.Lab) -> None:
     assert [page.answer.state for page in found.pages if page.answer] == ["settled", "unsupported"]
     several = cn.searches([QUERY, "another one"], ai_answer=True, browser=lab.browser)
     assert [page.answer.state for page in several.pages if page.answer] == ["settled", "settled"]
+
+
+def test_its_own_request_splits_the_wait(lab: cn.Lab) -> None:
+    lab.play("answer-stream")
+    answer = asked(lab, network=True).answer
+    assert answer is not None
+    [request] = answer.requests
+    assert (request["path"], request["status"], request["failed"]) == ("/async/folsrch", 200, None)
+    assert 0 < request["asked_ms"] <= request["first_byte_ms"] <= request["last_byte_ms"]
+    assert request["bytes"] > 0
+    times = answer.timings
+    assert times["ai_asked_ms"] == request["asked_ms"]
+    # One clock for both sides, and the first words are not there before their first byte.
+    assert times["ai_first_byte_ms"] < times["ai_appear_ms"] + 20  # type: ignore[operator]
+    assert times["ai_appear_ms"] < times["ai_last_byte_ms"]  # type: ignore[operator]
+
+
+def test_what_comes_with_the_document_is_never_asked_for(lab: cn.Lab) -> None:
+    lab.play("answer-inline")
+    found = cn.compare(QUERY, engines=("google",), ai_answer=True, network=True, browser=lab.browser)
+    several = cn.searches([QUERY], ai_answer=True, network=True, browser=lab.browser)
+    for page in (*found.pages, *several.pages):
+        assert page.answer is not None
+        assert page.answer.state == "settled"
+        assert page.answer.requests == ()
+        assert [page.timings[f"ai_{name}_ms"] for name in ("asked", "first_byte", "last_byte")] == [None] * 3
+    assert "ai_asked_ms" not in asked(lab).timings

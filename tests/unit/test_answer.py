@@ -6,7 +6,7 @@ from typing import Any, get_args
 import pandas as pd
 import pytest
 
-from castlenb.answer import COLUMNS, AIAnswer, answer_from, citation_ranks
+from castlenb.answer import COLUMNS, GROWTH_COLUMNS, AIAnswer, answer_from, changes_from, citation_ranks
 from castlenb.engines import ENGINES
 from castlenb.engines.base import Part
 
@@ -81,6 +81,20 @@ def test_citations_are_a_table_with_the_same_columns_even_when_there_are_none() 
     assert {str(table.dtypes[name]) for name in COLUMNS[1:]} <= {"string", "str"}
     assert table["n"].tolist() == [1, 2]
     assert table["url"].isna().tolist() == [False, True]
+    assert len(empty) == 0
+
+
+def test_growth_is_a_table_with_the_same_columns_even_when_nobody_watched() -> None:
+    watched = {"changes": [[1500.04, "shell", 0, 0], [1752, "growing", 142, 4_294_967_295], [2300, "settled", 903, 7]]}
+    table = answer_from(said(), "google", changes=changes_from(watched, 100.5)).growth
+    empty = answer_from(said(), "google").growth
+    assert list(table.columns) == list(empty.columns) == list(GROWTH_COLUMNS)
+    assert [str(kind) for kind in table.dtypes] == [str(kind) for kind in empty.dtypes]
+    assert [str(kind) for kind in empty.dtypes] == ["Float64", "Int64", "string", "Int64"]
+    assert table["t_ms"].tolist() == [1600.5, 1852.5, 2400.5]
+    assert table["chars"].tolist() == [0, 142, 903]
+    assert table["kind"].tolist() == ["shell", "growing", "settled"]
+    assert table["signature"].tolist() == [0, 4_294_967_295, 7]
     assert len(empty) == 0
 
 
