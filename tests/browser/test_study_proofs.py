@@ -248,6 +248,18 @@ class TestSpread:
         self.check(tmp_path / "j.jsonl", {"left", "right"})
 
 
+def test_the_command(lab: cn.Lab, tmp_path: Path) -> None:
+    lab.play("answer-whole")
+    command = [sys.executable, "-m", "castlenb.cli", "measure", "tea", "--engines", "bing", "--repeats", "1"]
+    command += ["--horizon", "2.1", "--journal", str(tmp_path / "j.jsonl"), "--target", lab.web.target]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert re.search("AI answer present +1 of 1, 100 %", done.stdout)
+    assert "- " in done.stdout, "what a careful reader would object to"
+    assert "2/2" in done.stderr, "the bar"
+    assert len(study.Run.load(tmp_path / "j.jsonl").trials) == 2
+
+
 def test_a_forked_child_searches_for_itself(lab: cn.Lab) -> None:
     child = script(
         """
