@@ -248,6 +248,33 @@ class TestSpread:
         self.check(tmp_path / "j.jsonl", {"left", "right"})
 
 
+def test_a_hidden_tab_is_told_by_its_own_columns(lab: cn.Lab, onlooker: Onlooker, tmp_path: Path) -> None:
+    lab.play("answer-stream")
+    conditions = {**CLASSIC, "visibility": ("emulated", "hidden")}
+    plan = study.plan(["tea"], engines=("google",), repeats=1, conditions=conditions)
+    front = onlooker.open("about:blank")  # without a tab in front of it a headless Chromium hides none
+    try:
+        run = study.run(
+            plan[~plan["warmup"]],
+            journal=tmp_path / "j",
+            browser=lab.browser,
+            horizon_s=2.5,
+            quiet_ms=500,
+            progress=False,
+        )
+    finally:
+        onlooker.close(front)
+    asked = lab.web.searches()
+    for (_, trial), request in zip(run.trials.iterrows(), asked, strict=True):
+        assert disagreements(trial, lab.web.truth(request)) == [], "changes are seen on time in both"
+    hidden, emulated = (run.trials.set_index("visibility").loc[each] for each in ("hidden", "emulated"))
+    assert hidden["hidden_ms"] == pytest.approx(hidden["observed_ms"], abs=100)
+    assert emulated["hidden_ms"] == 0
+    assert (hidden["focus_emulated"], emulated["focus_emulated"]) == (False, True)
+    assert hidden["heartbeat_median_gap_ms"] > 900, "its timers tick once a second"
+    assert emulated["heartbeat_median_gap_ms"] < 500
+
+
 def test_the_command(lab: cn.Lab, tmp_path: Path) -> None:
     lab.play("answer-whole")
     command = [sys.executable, "-m", "castlenb.cli", "measure", "tea", "--engines", "bing", "--repeats", "1"]

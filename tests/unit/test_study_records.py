@@ -243,7 +243,7 @@ class TestWriting:
     def test_no_room_for_what_is_planned(self, tmp_path: Path) -> None:
         book = Journal(tmp_path / "j.jsonl")
         book.make_sure_of(1)
-        with pytest.raises(JournalError, match="MB are free there"):
+        with pytest.raises(JournalError, match="kB are free there"):
             book.make_sure_of(10**12)
         book.close()
 
