@@ -1,4 +1,4 @@
-"""``castlenb search | compare | read | doctor | cleared | mcp | lab | demo``."""
+"""``castlenb search | compare | measure | read | doctor | cleared | mcp | lab | demo``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import Lab, bridge, captures, compare, display, search
+from . import Lab, bridge, captures, compare, display, measure, search
 from .asked import MAX_RESULTS
 from .browser import Browser
 from .captures import PathLike
@@ -22,6 +22,7 @@ from .engines import engine as engine_named
 from .errors import CastleError, TargetError
 from .mcp import serve
 from .serp import SearchPage
+from .study.records import VALID_OUTCOMES
 from .target import resolve_target
 
 if TYPE_CHECKING:
@@ -73,6 +74,25 @@ def _parser() -> argparse.ArgumentParser:
         help=f"which of {', '.join(ENGINES)}, with commas between (default: all)",
     )
     _add_search(many)
+
+    times = add(
+        "measure",
+        _measure,
+        "Measure when engines show results and AI answers, and print a table. Exits with 1 where no trial was valid.",
+    )
+    times.add_argument("queries", nargs="*", metavar="QUERY", help="each in quotes (default: three of ours)")
+    times.add_argument(
+        "-e", "--engines", type=_engines, default=list(ENGINES), metavar="NAME,NAME", help="which (default: all)"
+    )
+    times.add_argument("--repeats", type=int, default=3, metavar="N", help="how often each query is asked (default 3)")
+    times.add_argument(
+        "--horizon", type=float, default=15.0, metavar="S", help="seconds each page is watched (default 15)"
+    )
+    times.add_argument("--seed", type=int, default=0, metavar="N", help="of the order (default 0)")
+    times.add_argument(
+        "--journal", metavar="FILE", help="where every trial is written at once; one that is there is resumed"
+    )
+    _add_target(times)
 
     saved = add("read", _read, "Read saved results pages, with the reader that a live search uses.")
     saved.add_argument("files", nargs="+", metavar="FILE", help="HTML, or HTML in gzip")
@@ -170,6 +190,22 @@ def _compare(args: argparse.Namespace) -> int:
     else:
         print(found)
     return FAILED if found.errors else OK
+
+
+def _measure(args: argparse.Namespace) -> int:
+    run = measure(
+        args.queries or None,
+        engines=args.engines,
+        repeats=args.repeats,
+        horizon_s=args.horizon,
+        seed=args.seed,
+        journal=args.journal,
+        browser=args.target,
+    )
+    print(run.latency_table().T.to_string())
+    for objection in run.check():
+        print(textwrap.fill(objection, 110, initial_indent="- ", subsequent_indent="  "))
+    return OK if run.trials["outcome"].isin(VALID_OUTCOMES).any() else FAILED
 
 
 def _records(table: pd.DataFrame) -> list[dict[str, Any]]:

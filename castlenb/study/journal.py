@@ -78,7 +78,7 @@ class Journal:
         """
         free, needed = shutil.disk_usage(self.path.parent).free, trials * TRIAL_BYTES
         if free < needed:
-            problem = f"{trials} trials can take {needed / 1e6:.1f} MB, and {free / 1e6:.1f} MB are free there"
+            problem = f"{trials} trials can take {needed / 1e3:,.0f} kB, and {free / 1e3:,.0f} kB are free there"
             raise JournalError(str(self.path), problem)
 
     def write(self, line: Line) -> None:

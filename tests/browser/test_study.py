@@ -21,7 +21,9 @@ def agrees(measured: float | None, true: float | None) -> bool:
 def disagreements(trial: pd.Series, truth: Truth) -> list[str]:
     """The times of a trial that are not those which the page itself has noted."""
     names = ["parse_ready_ms", "ai_shell_ms", "ai_loading_ms", "ai_appear_ms", "ai_declined_ms"]
-    times = {name: getattr(truth, name) for name in names} | {"ai_settle_observed_ms": truth.ai_settle_ms}
+    times = {name: getattr(truth, name) for name in names}
+    seen = [mark.ms for mark in truth.ai_growth if mark.ms <= trial["observed_ms"]]  # the page goes on until it closes
+    times["ai_settle_observed_ms"] = max(seen, default=None)
     return [
         f"{trial['trial_id']} {name}: {trial[name]}, and it was {true}"
         for name, true in times.items()

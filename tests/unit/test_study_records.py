@@ -243,7 +243,7 @@ class TestWriting:
     def test_no_room_for_what_is_planned(self, tmp_path: Path) -> None:
         book = Journal(tmp_path / "j.jsonl")
         book.make_sure_of(1)
-        with pytest.raises(JournalError, match="MB are free there"):
+        with pytest.raises(JournalError, match="kB are free there"):
             book.make_sure_of(10**12)
         book.close()
 
@@ -266,3 +266,11 @@ class TestWriting:
         with pytest.raises(RecordError, match="line 1"):
             Journal(other)
         assert other.read_text() == "dear diary\nnothing happened"
+
+
+def test_the_recorded_run_is_read() -> None:
+    [path] = (Path(__file__).parents[2] / "data" / "runs").glob("*.jsonl")
+    run = Run.load(path)
+    assert len(run.trials) >= 200
+    assert len(run.growth) > 1000
+    assert set(run.trials["ai_state"]) >= {"absent", "declined", "growing", "settled", "unsupported"}
