@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from . import display
 from .engines import engine as engine_named
 from .links import same_target, site_of
+from .snapshot import Drift
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,7 +52,7 @@ class AIAnswer:
         requests: the requests that brought it, with ``network=True``: dicts with ``path``, ``asked_ms``,
             ``first_byte_ms``, ``last_byte_ms`` (page clock), ``bytes`` (as they came, compressed), ``status``,
             ``failed`` (why, or ``None``). Empty where it came with the document, or was never asked for.
-        warnings: what a careful reader would want to know.
+        warnings: what a careful reader would want to know, each a :class:`.snapshot.Drift`.
     """
 
     engine: str
@@ -165,5 +166,5 @@ def answer_from(
         markers=dict(said["markers"]),
         timings=dict(timings or {}),
         requests=tuple(requests or ()),
-        warnings=tuple(said["warnings"]),
+        warnings=tuple(Drift(each) for each in said["warnings"]),
     )

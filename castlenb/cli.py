@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from . import Lab, bridge, captures, compare, connect, display, search
 from .answer import AIAnswer
 from .asked import MAX_RESULTS
-from .captures import PathLike
 from .engines import ENGINES, RECENCIES, EngineError
 from .engines import engine as engine_named
 from .errors import CastleError, EndpointError, TargetError
 from .serp import SearchPage
+from .snapshot import PathLike
 from .target import resolve_target
 
 if TYPE_CHECKING:

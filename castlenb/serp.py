@@ -27,6 +27,8 @@ from .errors import (
     UnparseableError,
 )
 from .links import locations, site_of
+from .snapshot import Capture, Drift
+from .taking import take_aside
 from .visit import Errand, Visit, open_visitor
 
 if TYPE_CHECKING:
@@ -55,7 +57,8 @@ class SearchPage:
             client clock: ``queued_ms`` (waiting for one of the browser's slots) and ``call_total_ms`` (the whole call).
             ``None`` where it was not observed; empty for a saved page.
         warnings: what a careful reader would want to know: a dialog over the results, a time limit that their dates
-            contradict, a page that repeats an earlier one, further pages that can not be had.
+            contradict, a page that repeats an earlier one, further pages that can not be had. One that says that the
+            engine has changed its page is a :class:`Drift`, with the page itself as ``warning.capture``.
         documents: documents that the first page's address led through (2 or more: a redirect by script, a reload).
         status: HTTP status of the first page's document, where Chrome tells.
         visibility: ``emulated`` or ``hidden``: how the tab was kept.
@@ -242,6 +245,7 @@ async def search(
 async def searched(asked: Asked, house: Browser, *, queued_ms: float, called: float) -> SearchPage:
     """One search in a slot that the caller holds; ``called`` is when the caller was (``time.perf_counter``)."""
     visits: list[Visit] = []
+    kept: Capture | None = None
     errand = Errand(asked.engine, asked.query, house)
     async with open_visitor(
         errand,
@@ -253,6 +257,8 @@ async def searched(asked: Asked, house: Browser, *, queued_ms: float, called: fl
         try:
             while asked.wanted(start := len(visits) * asked.engine.page_size):
                 visits.append(await visitor.go(asked.url(start), asked.rule(start)))
+                if kept is None and is_telling(visits[-1]):
+                    kept = await take_aside(visitor, visits[-1], errand)
                 if visits[-1].reading["page_state"] != "results":
                     break
         except SearchTimeout as late:
@@ -261,11 +267,14 @@ async def searched(asked: Asked, house: Browser, *, queued_ms: float, called: fl
             late.page = _page_asked_for(visits, asked, house) if visits else None
             raise
     page = _page_asked_for(visits, asked, house)
+    for warning in (*page.warnings, *(page.answer.warnings if page.answer else ())):
+        if isinstance(warning, Drift):
+            warning.capture = kept
     total_ms = (time.perf_counter() - called) * 1000
     page = replace(
         page, timings={**page.timings, "queued_ms": round(queued_ms, 1), "call_total_ms": round(total_ms, 1)}
     )
-    raise_for_state(page, visits[0].url)
+    raise_for_state(page, visits[0].url, kept)
     return page
 
 
@@ -298,7 +307,7 @@ def page_from(
 ) -> SearchPage:
     """The visits of one search, one a page of results, as a SearchPage; its state is that of the first."""
     first = visits[0]
-    warnings = [warning for visit in visits for warning in visit.reading["warnings"]]
+    warnings = [warning for visit in visits for warning in _warnings(visit.reading)]
     if (last := visits[-1]) is not first and (state := last.reading["page_state"]) not in ("results", "no_results"):
         warnings.append(f"page {len(visits)} of the results could not be read ({state})")
     records, repeated = _ranked([visit.reading["results"] for visit in visits])
@@ -342,11 +351,23 @@ def _answer(visit: Visit, said: Mapping[str, Any], engine: Engine) -> AIAnswer:
     )
 
 
-def raise_for_state(page: SearchPage, sent_to: str) -> None:
+def _warnings(reading: Mapping[str, Any]) -> list[str]:
+    return [Drift(said) if said in reading["unsure"] else said for said in reading["warnings"]]
+
+
+def is_telling(visit: Visit) -> bool:
+    """Whether somebody will want to look at the page itself: it refused, could not be read, or has drifted."""
+    answer_warns = bool(visit.answer and visit.answer["warnings"])
+    kept_apart = visit.reading["page_state"] not in ("results", "no_results")
+    return kept_apart or answer_warns or bool(visit.reading["unsure"])
+
+
+def raise_for_state(page: SearchPage, sent_to: str, kept: Capture | None = None) -> None:
     """Raises the error that stands for the page's state; returns where there are results.
 
     Args:
         sent_to: the address that the tab was sent to, which is not always that at which it ended.
+        kept: the page itself, where it was kept.
     """
     where = (page.engine, page.query, page.url, page.browser)
     human_url = _human_url(page, sent_to)
@@ -354,15 +375,17 @@ def raise_for_state(page: SearchPage, sent_to: str) -> None:
         case "results":
             return
         case "challenge":
-            raise SearchChallengeError(str(page.challenge_kind), *where, human_url=human_url, page=page)
+            raise SearchChallengeError(str(page.challenge_kind), *where, human_url=human_url, page=page, capture=kept)
         case "no_results":
-            raise NoResultsError(*where, page=page)
+            raise NoResultsError(*where, page=page, capture=kept)
         case "unparseable":
-            raise UnparseableError(*where, page=page)
+            raise UnparseableError(*where, page=page, capture=kept)
         case "suspected_block":
-            raise SuspectedBlockError(*where, human_url=human_url, page=page)
+            raise SuspectedBlockError(*where, human_url=human_url, page=page, capture=kept)
         case other:
-            raise SearchError(*where, page=page) from Misuse(f"a reader returned the page state {other!r}")
+            raise SearchError(*where, page=page, capture=kept) from Misuse(
+                f"a reader returned the page state {other!r}"
+            )
 
 
 def _ranked(pages: Sequence[Sequence[Mapping[str, Any]]]) -> tuple[list[dict[str, Any]], list[tuple[int, int]]]:

@@ -398,21 +398,22 @@ async def open_visitor(
     visibility: str = "emulated",
     deadline_s: float = 20.0,
     answers: bool = False,
+    frames: bool = False,
     network: bool = False,
     prepare: Prepare | None = None,
 ) -> AsyncIterator[Visitor]:
     """A tab of our own, ready for the errand's engine. The caller holds a slot of the browser (``Browser.slot``).
 
     The deadline covers connecting, opening the tab and all that is done with it. With ``answers`` the page's AI answer
-    is read as well, and with ``network`` its own requests are followed. ``prepare`` is awaited on the tab before it is
-    sent anywhere.
+    is read as well, with ``frames`` its mark-up is kept at each of its changes, and with ``network`` its own requests
+    are followed. ``prepare`` is awaited on the tab before it is sent anywhere.
 
     Raises:
         EndpointError: the Chrome can not be had.
         SearchTimeout: the deadline passed before the tab was ready.
     """
     deadline = Deadline(deadline_s)
-    script = page.on_new_documents(page.init_script(errand.engine.spec(), answers=answers))
+    script = page.on_new_documents(page.init_script(errand.engine.spec(), answers=answers, frames=frames))
     async with AsyncExitStack() as stack:
         try:
             deadline.at += await errand.browser.open(timeout_s=deadline_s)

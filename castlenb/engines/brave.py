@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from urllib.parse import urlencode
 
-from .base import AnswerForm, Engine, Hook, Query, Refusal
+from .base import AnswerForm, Engine, Hook, Private, Query, Refusal
 
 OWN = r"search\.brave\.com"
 
@@ -158,6 +158,13 @@ SPECIMEN = """<div id="results">
 <div class="generic-snippet"><div class="content">More.</div></div></div>
 </div>"""
 
+# Brave has no accounts to sign in to on its results pages; where it believes somebody to be stands in its settings.
+PRIVATE = Private(
+    account=("#settings", "#quick-settings"),
+    location=("#site-footer, footer", "#location-wrapper", "[id^=location-sharing]"),
+    asked=("q", "source", "offset", "spellcheck", "tf", "country", "lang"),
+)
+
 BRAVE = Engine(
     name="brave",
     label="Brave",
@@ -170,4 +177,5 @@ BRAVE = Engine(
     refusals=REFUSALS,
     answer=AnswerForm("Brave AI summary", requests=(rf"^{OWN}/api/chatllm/",)),
     specimen=SPECIMEN,
+    private=PRIVATE,
 )

@@ -2,7 +2,8 @@
 // Runs on an about:blank tab; the parser is the browser's own, so the tree is the one Chrome would have built.
 // Returns {html, query, base, saved_from}: `query` is what stands in the search box, `base` what a removed <base> said,
 // `saved_from` the address a browser's own "Save as" left in a comment; null where there is none.
-(function (html) {
+// `alter` is handed the parsed page once, before it is written out.
+(function (html, alter = null) {
   // Elements that load, run or redirect by being there. Taken out whole.
   const GONE = "script, object, embed, applet, base, portal, fencedframe";
   // A white list, since `rel` keeps growing words that fetch (compression-dictionary, monetization, expect …), and
@@ -83,13 +84,14 @@
     replace(raw, empty);
   }
 
-  function pass(source) {
+  function pass(source, alter) {
     // DOMParser parses with scripting off, where <noscript> holds live mark-up and breaks out of <head>; <noframes>
     // is raw text whether scripts run or not, so the tree becomes the one a scripting browser builds.
     const page = new DOMParser().parseFromString(source.replace(/<(\/?)noscript(?=[\s/>])/gi, "<$1noframes"), "text/html");
     const base = within.document(page, "base[href]")[0];
     const box = within.document(page, "input[name=q], textarea[name=q]")[0];
     clean(page, within.document);
+    alter?.(page);
     const type = doctype(page);
     return {
       html: (type ? new XMLSerializer().serializeToString(type) + "\n" : "") + outer(root(page)),
@@ -99,12 +101,12 @@
   }
 
   const saved = /<!-- saved from url=\(\d+\)(\S+) -->/.exec(html.slice(0, 2000));
-  const first = pass(html);
+  const first = pass(html, alter);
   // What is written out may read back as something else (nested forms, foreign content): cleaned until it stays put.
   let clear = first.html;
   for (let turn = 0, before = null; turn < 4 && clear !== before; turn++) {
     before = clear;
-    clear = pass(clear).html;
+    clear = pass(clear, null).html;
   }
   return { html: clear, query: first.query, base: first.base, saved_from: saved ? saved[1] : null };
 })

@@ -1,0 +1,31 @@
+// Shows an answer's frames in a replayed page, each at its time on the page clock. Such a page is ours: it is inert, it
+// stands in a tab of ours, and nobody else looks at it, so here it is written to.
+//
+// frames: [t, head, tail, middle]: of the frame before it so many characters stay at the start and at the end. `place` is
+// the name of the element that stands in the answer's place while there is none.
+(function (frames, place) {
+  let next = 0;
+  let html = "";
+  let shown = null;
+
+  function turn() {
+    if (document.readyState === "loading") return; // its place may not have come yet; what is due then is shown at once
+    const before = next;
+    for (; next < frames.length && frames[next][0] <= performance.now(); next++) {
+      const [, head, tail, middle] = frames[next];
+      html = html.slice(0, head) + middle + html.slice(html.length - tail);
+    }
+    if (next > before) show();
+    if (next < frames.length) setTimeout(turn, Math.max(0, frames[next][0] - performance.now()));
+  }
+
+  function show() {
+    const old = shown ?? document.querySelector(place);
+    if (!old) return;
+    old.insertAdjacentHTML("beforebegin", html || `<${place} hidden></${place}>`);
+    shown = old.previousElementSibling;
+    old.remove();
+  }
+
+  document.addEventListener("DOMContentLoaded", turn);
+})

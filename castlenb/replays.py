@@ -1,0 +1,278 @@
+"""Kept pages, open again: captures and saved pages, rendered at their true address in a tab of ours.
+
+A kept page is made inert by the browser's own HTML parser (``page/inert.js``), and served to our tab through ``Fetch``
+interception in place of the real one. Every other request is refused, so nothing is asked of any machine; what runs on
+the page is the reader alone, and, where the growth of its answer is shown, what shows it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractContextManager, asynccontextmanager
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from . import bridge, page
+from .browser import Browser, BrowserLike, browser_for
+from .cdp.tab import Tab
+from .engines import ENGINES, Engine
+from .engines import engine as engine_named
+from .errors import CaptureError, Misuse
+from .interception import BLOCKED, Decision, Interception
+from .serp import SearchPage, page_from
+from .snapshot import Capture, is_web, packed, provide_reader
+from .taking import take
+from .target import resolve_target
+from .visit import AnswerRule, Errand, Rule, Visit, Visitor, open_visitor
+
+READ_S = 20.0
+"""Seconds that reading one saved page may take."""
+
+CSP = "default-src 'none'; style-src 'unsafe-inline'"
+"""What a replayed page may load: nothing. Its own inline styles apply."""
+
+ALL = 1_000_000
+"""More results than any page has: whoever waits for so many waits until it is parsed."""
+
+SAVED = Rule(results=ALL, quiet_ms=0, empty_ms=0)
+"""A saved page is all there once it is parsed."""
+
+PLACE = "castlenb-answer"
+"""Name of the element that a replayed page holds where its answer will grow."""
+
+Throwaway = Callable[[], AbstractContextManager[str]]
+"""Starts a Chromium that nobody uses, as a context manager of its target."""
+
+_throwaway: Throwaway | None = None
+
+
+def provide_throwaway(launcher: Throwaway) -> None:
+    """Says how a throwaway Chromium is started; the front door does, so that this room need not know the lab."""
+    global _throwaway
+    _throwaway = launcher
+
+
+class Replay:
+    """A kept page, open in a tab of ours: rendered, inert, at its true address."""
+
+    def __init__(self, visitor: Visitor, errand: Errand, url: str, growth: Growth | None) -> None:
+        self.engine = errand.engine
+        self.url = url
+        self._visitor = visitor
+        self._errand = errand
+        self._growth = growth
+        self._visit: Visit | None = None
+
+    def read(self) -> SearchPage:
+        """What the reader finds, whatever the page's state. A page that grows is watched until its answer has settled,
+        and the answer's times on the page clock are told."""
+        return bridge.run(self._read())
+
+    async def aread(self) -> SearchPage:
+        """As :meth:`read`, to be awaited."""
+        return await bridge.arun(self._read())
+
+    def evaluate(self, expression: str) -> Any:
+        """The value of a JavaScript expression in our isolated world of the page, after it has been read.
+
+        Raises:
+            ScriptError: it threw.
+        """
+        return bridge.run(self._evaluate(expression))
+
+    async def aevaluate(self, expression: str) -> Any:
+        """As :meth:`evaluate`, to be awaited."""
+        return await bridge.arun(self._evaluate(expression))
+
+    def capture(self, *, captured_at: datetime | None = None) -> Capture:
+        """The page as a capture, redacted: how a saved page becomes one.
+
+        Args:
+            captured_at: when the page was saved, with its time zone; ``None`` for now.
+
+        Raises:
+            CaptureError: it can not be taken.
+        """
+        return bridge.run(self._capture(captured_at))
+
+    async def acapture(self, *, captured_at: datetime | None = None) -> Capture:
+        """As :meth:`capture`, to be awaited."""
+        return await bridge.arun(self._capture(captured_at))
+
+    async def _read(self) -> SearchPage:
+        rule = SAVED if self._growth is None else self._growth.rule()
+        self._visitor.restart_clock(READ_S + (rule.answer.budget_s if rule.answer else 0))
+        self._visit = visit = await self._visitor.go(self.url, rule)
+        found = page_from([visit], self.engine, self._query(), self._errand.browser)
+        # Of a replay's own times only those of a growth that is shown in real time say something of the page.
+        shown = found.timings if self._growth else {}
+        times = {name: ms for name, ms in shown.items() if name.startswith("ai_")}
+        return replace(found, fetched_at=None, timings=times)
+
+    def _query(self) -> str:
+        return self._errand.query or parse_qs(urlsplit(self.url).query).get("q", [""])[0]
+
+    async def _evaluate(self, expression: str) -> Any:
+        tab = self._visitor.tab
+        return await tab.session.evaluate(expression, context_id=await tab.world(page.WORLD))
+
+    async def _capture(self, captured_at: datetime | None) -> Capture:
+        if captured_at is not None and captured_at.tzinfo is None:
+            raise Misuse("captured_at names no time zone")
+        if self._visit is None:
+            await self._read()
+        assert self._visit is not None
+        errand = replace(self._errand, query=self._query())
+        kept = await take(self._visitor, self._visit, errand, captured_at=captured_at)
+        return replace(kept, timeline={}, timings={})
+
+
+@asynccontextmanager
+async def replaying(
+    kept: str | Capture,
+    *,
+    engine: str | None = None,
+    url: str | None = None,
+    growth: bool = False,
+    browser: BrowserLike = None,
+) -> AsyncIterator[Replay]:
+    """A capture, or a saved page's source, rendered at its true address in a tab of ours while the block lasts.
+
+    Args:
+        kept: the capture, or the page's source.
+        engine: whose page it is; ``None`` lets the page tell.
+        url: the address it had; ``None`` for the capture's own, else for the engine's results page of the query that
+            stands in its search box.
+        growth: show the capture's AI answer as it grew, in real time, each time that the page is read. What it was
+            before the page is there is shown at once.
+        browser: the Chrome to use; ``None`` starts a throwaway Chromium.
+
+    Raises:
+        CaptureError: the engine can not be told, the address is none of a web page, or the capture holds no growth.
+        LabError: no throwaway Chromium could be started.
+    """
+    html, query = kept, ""
+    if isinstance(kept, Capture):
+        html, query, engine, url = kept.html, kept.query, engine or kept.engine, url or kept.url
+    grown = Growth.of(kept) if growth else None
+    assert isinstance(html, str)
+    whose = engine_named(engine) if engine else _recognised(html, url)
+    async with chrome(browser) as house, house.slot():
+        guard = _Stand(grown.start if grown else html, whose, url)
+        errand = Errand(whose, query, house)
+
+        async def prepare(tab: Tab) -> None:
+            await guard.intercept(tab)
+            if grown is not None:
+                await tab.session.call(*page.on_new_documents(grown.script()))
+
+        async with open_visitor(errand, deadline_s=READ_S, answers=True, prepare=prepare) as visitor:
+            assert guard.url is not None
+            yield Replay(visitor, errand, guard.url, grown)
+
+
+class Growth:
+    """How a capture's answer is shown as it grew.
+
+    Attributes:
+        start: the page without it.
+    """
+
+    def __init__(self, kept: Capture, at: tuple[int, int]) -> None:
+        self._frames = kept.growth
+        self.start = f"{kept.html[: at[0]]}<{PLACE} hidden></{PLACE}>{kept.html[at[1] :]}"
+
+    @classmethod
+    def of(cls, kept: str | Capture) -> Growth:
+        """That of a capture.
+
+        Raises:
+            CaptureError: it holds none.
+        """
+        if not isinstance(kept, Capture) or not kept.growth or kept.answer_at is None:
+            raise CaptureError("there is no growth to show: only a capture of a page with an AI answer holds one")
+        return cls(kept, kept.answer_at)
+
+    def script(self) -> str:
+        """What shows it, to be added on every new document."""
+        return page.grow_script(packed(self._frames), PLACE)
+
+    def rule(self) -> Rule:
+        """When all of it has been seen."""
+        budget_s = self._frames[-1][0] / 1000 + AnswerRule.quiet_ms / 1000 + 1
+        return replace(SAVED, answer=AnswerRule(budget_s, early_stop=False))
+
+
+class _Stand:
+    """Serves one document to one tab, and refuses whatever else it asks for."""
+
+    def __init__(self, html: str, engine: Engine, url: str | None) -> None:
+        self.url = url
+        self._html = html
+        self._engine = engine
+        self._body = ""
+
+    async def intercept(self, tab: Tab) -> None:
+        context = await tab.world(page.WORLD)
+        inert = await tab.session.evaluate(page.inert_expression(self._html), context_id=context)
+        self._body = base64.b64encode(inert["html"].encode("utf-8", "replace")).decode()
+        self.url = self.url or inert["saved_from"] or self._engine.search_url(inert.get("query") or "")
+        if not is_web(self.url):  # a tab that is sent to a file asks nobody
+            raise CaptureError(f"{self.url[:80]!r} is no address of a web page")
+        await asyncio.gather(
+            tab.session.call("Network.enable"),
+            tab.session.call("Network.setBypassServiceWorker", {"bypass": True}),
+            tab.session.call("Network.setCacheDisabled", {"cacheDisabled": True}),
+            Interception(tab, lambda request: self._decide(tab, request)).stand(),
+        )
+
+    def _decide(self, tab: Tab, request: dict[str, Any]) -> Decision:
+        if request.get("resourceType") != "Document" or request.get("frameId") != tab.frame_id:
+            return BLOCKED
+        headers = {
+            "Content-Type": "text/html; charset=utf-8",
+            "Content-Security-Policy": CSP,
+            "Referrer-Policy": "no-referrer",
+            "X-DNS-Prefetch-Control": "off",
+        }
+        listed = [{"name": name, "value": value} for name, value in headers.items()]
+        return "Fetch.fulfillRequest", {"responseCode": 200, "responseHeaders": listed, "body": self._body}
+
+
+@asynccontextmanager
+async def chrome(browser: BrowserLike) -> AsyncIterator[Browser]:
+    """The Browser that was named, or one on a throwaway Chromium for as long as the block lasts."""
+    if browser is not None:
+        yield browser_for(browser)
+        return
+    if _throwaway is None:
+        raise Misuse("no throwaway Chromium has been provided; pass browser=")
+    launched = _throwaway()
+    target = await asyncio.to_thread(launched.__enter__)
+    try:
+        async with Browser(resolve_target(target)) as house:
+            yield house
+    finally:
+        await asyncio.to_thread(launched.__exit__, None, None, None)
+
+
+def _recognised(html: str, url: str | None) -> Engine:
+    """The engine of the address, else the one whose addresses the page is fullest of."""
+    named = urlsplit(url or "").hostname
+    counts = {each: (named in each.hosts, sum(html.count(host) for host in each.hosts)) for each in ENGINES.values()}
+    best = max(counts, key=lambda each: counts[each])
+    if not any(counts[best]):
+        raise CaptureError(f"the page names no engine's address; say which it is: {', '.join(ENGINES)}")
+    return best
+
+
+async def _read_capture(kept: Capture, browser: BrowserLike) -> SearchPage:
+    async with replaying(kept, browser=browser) as opened:
+        return await opened._read()
+
+
+provide_reader(_read_capture)
