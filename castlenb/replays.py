@@ -41,6 +41,13 @@ ALL = 1_000_000
 SAVED = Rule(results=ALL, quiet_ms=0, empty_ms=0)
 """A saved page is all there once it is parsed."""
 
+WHOLE = """new Promise((done) => {
+  const read = () => done({ reading: castlenb.reader.read(), answer: castlenb.answers.answer() });
+  if (document.readyState === "complete") read();
+  else addEventListener("load", read, { once: true });
+})"""
+"""What is read once the page has loaded: of a page that is still on its way nothing says that its answer is whole."""
+
 PLACE = "castlenb-answer"
 """Name of the element that a replayed page holds where its answer will grow."""
 
@@ -106,7 +113,10 @@ class Replay:
     async def _read(self) -> SearchPage:
         rule = SAVED if self._growth is None else self._growth.rule()
         self._visitor.restart_clock(READ_S + (rule.answer.budget_s if rule.answer else 0))
-        self._visit = visit = await self._visitor.go(self.url, rule)
+        visit = await self._visitor.go(self.url, rule)
+        if self._growth is None and visit.reading["ready"] != "complete":
+            visit = replace(visit, **await self._evaluate(WHOLE))
+        self._visit = visit
         found = page_from([visit], self.engine, self._query(), self._errand.browser)
         # Of a replay's own times only those of a growth that is shown in real time say something of the page.
         shown = found.timings if self._growth else {}
@@ -118,7 +128,7 @@ class Replay:
 
     async def _evaluate(self, expression: str) -> Any:
         tab = self._visitor.tab
-        return await tab.session.evaluate(expression, context_id=await tab.world(page.WORLD))
+        return await tab.session.evaluate(expression, context_id=await tab.world(page.WORLD), await_promise=True)
 
     async def _capture(self, captured_at: datetime | None) -> Capture:
         if captured_at is not None and captured_at.tzinfo is None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import math
 import os
 import re
 import zlib
@@ -42,6 +41,9 @@ MAGIC = b'{"castlenb": "capture", "version": '
 
 MOST = 100_000_000
 """Bytes that a capture's file may hold once it is unpacked, and characters of all frames of its answer together."""
+
+LATEST_MS = 3_600_000
+"""No page is watched for longer than an hour."""
 
 Frame = tuple[float, str]
 Packed = tuple[float, int, int, str]
@@ -212,7 +214,7 @@ def _unpacked(said: Any, where: str) -> tuple[Frame, ...]:
             case [int() | float() as t, int() as head, int() as tail, str() as middle] if head >= 0 and tail >= 0:
                 before = frames[-1][1] if frames else ""
                 held += head + tail + len(middle)
-                if head + tail > len(before) or not 0 <= t < math.inf or held > MOST:
+                if head + tail > len(before) or not 0 <= t <= LATEST_MS or held > MOST:
                     raise CaptureError(f"{where}: a frame of the answer's growth is not what it should be")
                 frames.append((float(t), before[:head] + middle + before[len(before) - tail :]))
             case _:

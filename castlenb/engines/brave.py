@@ -158,10 +158,9 @@ SPECIMEN = """<div id="results">
 <div class="generic-snippet"><div class="content">More.</div></div></div>
 </div>"""
 
-# Brave has no accounts to sign in to on its results pages; where it believes somebody to be stands in its settings.
+# Nobody is signed in on its results pages; seen on saved pages of 2023 and 2026.
 PRIVATE = Private(
-    account=("#settings", "#quick-settings"),
-    location=("#site-footer, footer", "#location-wrapper", "[id^=location-sharing]"),
+    location=("footer", "#settings", "#ask-for-location"),
     asked=("q", "source", "offset", "spellcheck", "tf", "country", "lang"),
 )
 
