@@ -35,6 +35,7 @@
   // ---- what went --------------------------------------------------------------------------------------------------
 
   const went = new Map();
+  let refused = false; // such a page has a token where others have the question
   let noted = true; // pieces of an answer are no news: the page holds the last of them
 
   function note(what, where) {
@@ -131,12 +132,15 @@
     if (!OWN.test(url.host)) {
       const kept = (query || "").replace(EMAIL, GONE).replace(COORDINATES, GONE);
       if (kept !== (query || "")) note("link parameter", where);
-      return replaced(path, COORDINATES, () => true, "coordinates", where) + tokens(kept, where) + (hash || "");
+      const way = replaced(path, COORDINATES, () => true, "coordinates", where);
+      return (where === "href" ? way : tokens(way, where)) + tokens(kept, where) + (hash || "");
     }
     const leads = WRAPPING.get(url.pathname);
     const pairs = (query || "").slice(1).split("&").map((pair) => {
       const [, name, given] = /^([^=]*)=?(.*)$/s.exec(pair);
-      if (!given || leads?.has(name) || ASKED.has(name)) return pair;
+      if (!given) return tokens(pair, where);
+      if (leads?.has(name)) return pair;
+      if (ASKED.has(name)) return `${name}=${refused ? tokens(given, where) : given}`;
       note("link parameter", where);
       return `${name}=`;
     });
@@ -147,10 +151,9 @@
 
   // Of a frame or of a place for browsers without scripts: where it would have led, without what it would have said.
   const leading = (value, where) =>
-    value.replace(/=([^&\s"']+)/g, (pair, said) => {
-      if (/^https?:|^\//i.test(said)) return pair;
+    value.replace(/([?&][^=&\s]*=)[^&\s"']+/g, (_, name) => {
       note("link parameter", where);
-      return "=";
+      return name;
     });
 
   // ---- a copy -----------------------------------------------------------------------------------------------------
@@ -212,7 +215,9 @@
       kept.add(element);
       for (const each of within(element, "*")) kept.add(each);
     };
-    for (const row of reader.read().results) for (const node of reader.nodesOf(row)) keep(node);
+    const { results, page_state } = reader.read();
+    refused = page_state === "challenge";
+    for (const row of results) for (const node of reader.nodesOf(row)) keep(node);
     const areas = AREA ? [...select(document, AREA)] : [];
     const found = WRAPPER ? [...select(document, WRAPPER)] : [];
     const answers = found.filter(
@@ -275,7 +280,7 @@
   }
 
   function field(element, type) {
-    if (ASKED.has(attribute(element, "name"))) return;
+    if (ASKED.has(attribute(element, "name")) && !refused) return;
     if (type === "textarea" && textOf(element)) setText(element, ""), note("form field", type);
     const given = attribute(element, "value");
     if (type === "input" && given && !BUTTONS.has((attribute(element, "type") || "").toLowerCase())) {

@@ -24,7 +24,10 @@
   const { redact, address, list } = redactor(spec, places);
   let { html } = inert(source, (copy) => redact(copy, reading));
   const answer = place && span();
-  return JSON.stringify({ html, answer, frames: frames(), url: address(location.href), redacted: list() });
+  const scripts = select(document, "script").length;
+  const gone = scripts ? [{ what: "inline data", where: "script", count: scripts }] : [];
+  const url = address(location.href);
+  return JSON.stringify({ html, answer, frames: frames(), url, redacted: [...gone, ...list()] });
 
   // Its element is marked, the page written out, and the mark taken out of the text again.
   function span() {
