@@ -24,7 +24,7 @@ from .engines import engine as engine_named
 from .errors import CaptureError, Misuse
 from .interception import BLOCKED, Decision, Interception
 from .serp import SearchPage, page_from
-from .snapshot import Capture, is_web, packed, provide_reader
+from .snapshot import Capture, is_of, is_web, packed, provide_reader
 from .taking import take
 from .target import resolve_target
 from .visit import AnswerRule, Errand, Rule, Visit, Visitor, open_visitor
@@ -119,9 +119,12 @@ class Replay:
         self._visit = visit
         found = page_from([visit], self.engine, self._query(), self._errand.browser)
         # Of a replay's own times only those of a growth that is shown in real time say something of the page.
-        shown = found.timings if self._growth else {}
-        times = {name: ms for name, ms in shown.items() if name.startswith("ai_")}
-        return replace(found, fetched_at=None, timings=times)
+        if self._growth is None:
+            return replace(found, fetched_at=None, timings={})
+        late = await self._evaluate("castlenb.late")
+        times = {name: ms and round(ms - late, 1) for name, ms in found.timings.items() if name.startswith("ai_")}
+        answer = found.answer and replace(found.answer, timings=times)
+        return replace(found, fetched_at=None, timings=times, answer=answer)
 
     def _query(self) -> str:
         return self._errand.query or parse_qs(urlsplit(self.url).query).get("q", [""])[0]
@@ -157,8 +160,8 @@ async def replaying(
         engine: whose page it is; ``None`` lets the page tell.
         url: the address it had; ``None`` for the capture's own, else for the engine's results page of the query that
             stands in its search box.
-        growth: show the capture's AI answer as it grew, in real time, each time that the page is read. What it was
-            before the page is there is shown at once.
+        growth: show the capture's AI answer as it grew, in real time, each time that the page is read. Where it began
+            before this replay's page is parsed, all of it comes later by as much, and its times are told without that.
         browser: the Chrome to use; ``None`` starts a throwaway Chromium.
 
     Raises:
@@ -167,7 +170,7 @@ async def replaying(
     """
     html, query = kept, ""
     if isinstance(kept, Capture):
-        html, query, engine, url = kept.html, kept.query, engine or kept.engine, url or kept.url
+        html, query, engine, url = kept.html, kept.query, engine or kept.engine, url or _address(kept)
     grown = Growth.of(kept) if growth else None
     assert isinstance(html, str)
     whose = engine_named(engine) if engine else _recognised(html, url)
@@ -178,7 +181,7 @@ async def replaying(
         async def prepare(tab: Tab) -> None:
             await guard.intercept(tab)
             if grown is not None:
-                await tab.session.call(*page.on_new_documents(grown.script()))
+                await grown.prepare(tab)
 
         async with open_visitor(errand, deadline_s=READ_S, answers=True, prepare=prepare) as visitor:
             assert guard.url is not None
@@ -207,12 +210,18 @@ class Growth:
             raise CaptureError("there is no growth to show: only a capture of a page with an AI answer holds one")
         return cls(kept, kept.answer_at)
 
-    def script(self) -> str:
-        """What shows it, to be added on every new document."""
-        return page.grow_script(packed(self._frames), PLACE)
+    async def prepare(self, tab: Tab) -> None:
+        """Has it shown in every document that the tab goes to. A frame is made inert as the page is."""
+        times, pieces = zip(*self._frames, strict=True)
+        expression = page.inert_pieces_expression(pieces)
+        context = await tab.world(page.WORLD)
+        inert = await tab.session.evaluate(expression, context_id=context, timeout=READ_S)
+        script = page.grow_script(packed(zip(times, inert, strict=True)), PLACE)
+        await tab.session.call("Page.addScriptToEvaluateOnNewDocument", {"source": script, "worldName": page.WORLD})
 
     def rule(self) -> Rule:
         """When all of it has been seen."""
+        # It counts from the page's parsing, and so does what comes later.
         budget_s = self._frames[-1][0] / 1000 + AnswerRule.quiet_ms / 1000 + 1
         return replace(SAVED, answer=AnswerRule(budget_s, early_stop=False))
 
@@ -230,7 +239,9 @@ class _Stand:
         context = await tab.world(page.WORLD)
         inert = await tab.session.evaluate(page.inert_expression(self._html), context_id=context)
         self._body = base64.b64encode(inert["html"].encode("utf-8", "replace")).decode()
-        self.url = self.url or inert["saved_from"] or self._engine.search_url(inert.get("query") or "")
+        saved_from = inert["saved_from"] or ""
+        own = saved_from if is_of(self._engine, saved_from) else self._engine.search_url(inert["query"] or "")
+        self.url = self.url or own
         if not is_web(self.url):  # a tab that is sent to a file asks nobody
             raise CaptureError(f"{self.url[:80]!r} is no address of a web page")
         await asyncio.gather(
@@ -268,6 +279,17 @@ async def chrome(browser: BrowserLike) -> AsyncIterator[Browser]:
             yield house
     finally:
         await asyncio.to_thread(launched.__exit__, None, None, None)
+
+
+def _address(kept: Capture) -> str:
+    """Chrome connects to a host before anything of it can be held back, so a stranger's file does not choose which.
+
+    Raises:
+        CaptureError: the capture's address is none of its engine's.
+    """
+    if not is_of(engine_named(kept.engine), kept.url):
+        raise CaptureError(f"{kept.url[:80]!r} is no address of {kept.engine}'s; url= says where to show the page")
+    return kept.url
 
 
 def _recognised(html: str, url: str | None) -> Engine:

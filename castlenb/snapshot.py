@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from . import bridge
-from .engines import EngineError
+from .engines import Engine, EngineError
 from .engines import engine as engine_named
 from .errors import CaptureError, Misuse
 
@@ -40,7 +40,10 @@ SUFFIX = ".capture.gz"
 MAGIC = b'{"castlenb": "capture", "version": '
 
 MOST = 100_000_000
-"""Bytes that a capture's file may hold once it is unpacked, and characters of all frames of its answer together."""
+"""Bytes that a file may hold once it is unpacked."""
+
+LARGEST = 16_000_000
+"""Characters that a capture's page may have, and all frames of its answer together."""
 
 LATEST_MS = 3_600_000
 """No page is watched for longer than an hour."""
@@ -214,7 +217,7 @@ def _unpacked(said: Any, where: str) -> tuple[Frame, ...]:
             case [int() | float() as t, int() as head, int() as tail, str() as middle] if head >= 0 and tail >= 0:
                 before = frames[-1][1] if frames else ""
                 held += head + tail + len(middle)
-                if head + tail > len(before) or not 0 <= t <= LATEST_MS or held > MOST:
+                if head + tail > len(before) or not 0 <= t <= LATEST_MS or held > LARGEST:
                     raise CaptureError(f"{where}: a frame of the answer's growth is not what it should be")
                 frames.append((float(t), before[:head] + middle + before[len(before) - tail :]))
             case _:
@@ -272,6 +275,8 @@ def parsed(content: bytes, where: str) -> Capture:
     html, url = part("html", str), part("url", str)
     if not html.strip():
         raise CaptureError(f"{where}: its html is empty")
+    if len(html) > LARGEST:
+        raise CaptureError(f"{where}: its html is larger than a page")
     try:
         engine_named(part("engine", str))
         captured_at = datetime.fromisoformat(part("captured_at", str))
@@ -309,6 +314,14 @@ def is_web(url: str) -> bool:
         return parts.scheme in ("http", "https") and bool(parts.hostname) and not re.search(r"[\x00-\x20]", url)
     except ValueError:
         return False
+
+
+def is_of(engine: Engine, url: str) -> bool:
+    """Whether an address is on one of the engine's own hosts, or on one below, such as that of its consent page."""
+    if not is_web(url):
+        return False
+    host = urlsplit(url).netloc
+    return any(re.search(engine.own, each) for each in (host, host.partition(".")[2]))
 
 
 def _typed(value: Any, kind: type, name: str, where: str) -> Any:

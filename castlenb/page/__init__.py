@@ -68,6 +68,14 @@ def inert_expression(html: str) -> str:
     return f"{script('inert')}({json.dumps(html)})"
 
 
+def inert_pieces_expression(pieces: Sequence[str]) -> str:
+    """An expression that evaluates to the inert form of pieces of a page, in their order."""
+    return f"""((pieces) => {{
+const inert = {script("inert")};
+return pieces.map((html) => html && inert(html).body);
+}})({json.dumps(pieces)})"""
+
+
 def take_expression(spec: dict[str, Any], places: dict[str, Any]) -> str:
     """An expression that evaluates to the page as a capture keeps it, as JSON text (see ``take.js``), in the world in
     which the init script has run.

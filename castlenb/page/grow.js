@@ -2,21 +2,24 @@
 // stands in a tab of ours, and nobody else looks at it, so here it is written to.
 //
 // frames: [t, head, tail, middle]: of the frame before it so many characters stay at the start and at the end. `place` is
-// the name of the element that stands in the answer's place while there is none.
+// the name of the element that stands in the answer's place while there is none. `castlenb.late` is how much later all of
+// them come: for a page that has been parsed only after the first of them was due.
 (function (frames, place) {
   let next = 0;
   let html = "";
   let shown = null;
+  let late = 0;
+
+  const due = () => frames[next][0] + late;
 
   function turn() {
-    if (document.readyState === "loading") return; // its place may not have come yet; what is due then is shown at once
     const before = next;
-    for (; next < frames.length && frames[next][0] <= performance.now(); next++) {
+    for (; next < frames.length && due() <= performance.now(); next++) {
       const [, head, tail, middle] = frames[next];
       html = html.slice(0, head) + middle + html.slice(html.length - tail);
     }
     if (next > before) show();
-    if (next < frames.length) setTimeout(turn, Math.max(0, frames[next][0] - performance.now()));
+    if (next < frames.length) setTimeout(turn, Math.max(0, due() - performance.now()));
   }
 
   function show() {
@@ -27,5 +30,9 @@
     old.remove();
   }
 
-  document.addEventListener("DOMContentLoaded", turn);
+  document.addEventListener("DOMContentLoaded", () => {
+    late = Math.max(0, performance.now() - frames[0][0]);
+    globalThis.castlenb.late = late;
+    turn();
+  });
 })

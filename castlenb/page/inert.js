@@ -1,6 +1,6 @@
 // Makes a saved page inert: the same tree with nothing left that runs, loads, connects or navigates.
 // Runs on an about:blank tab; the parser is the browser's own, so the tree is the one Chrome would have built.
-// Returns {html, query, base, saved_from}: `query` is what stands in the search box, `base` what a removed <base> said,
+// Returns {html, body, query, base, saved_from}: `body` is what the page's body holds, `query` is what stands in the search box, `base` what a removed <base> said,
 // `saved_from` the address a browser's own "Save as" left in a comment; null where there is none.
 // `alter` is handed the parsed page once, before it is written out.
 (function (html, alter = null) {
@@ -22,6 +22,8 @@
   const doctype = getter(Document, "doctype");
   const content = getter(HTMLTemplateElement, "content");
   const outer = getter(Element, "outerHTML");
+  const inner = getter(Element, "innerHTML");
+  const bodyOf = getter(Document, "body");
   const names = method(Element, "getAttributeNames");
   const attribute = method(Element, "getAttribute");
   const set = method(Element, "setAttribute");
@@ -95,6 +97,7 @@
     const type = doctype(page);
     return {
       html: (type ? new XMLSerializer().serializeToString(type) + "\n" : "") + outer(root(page)),
+      body: inner(bodyOf(page)),
       query: box ? attribute(box, "value") || text(box) || null : null,
       base: base ? attribute(base, "href") : null,
     };
@@ -103,10 +106,10 @@
   const saved = /<!-- saved from url=\(\d+\)(\S+) -->/.exec(html.slice(0, 2000));
   const first = pass(html, alter);
   // What is written out may read back as something else (nested forms, foreign content): cleaned until it stays put.
-  let clear = first.html;
+  let { html: clear, body } = first;
   for (let turn = 0, before = null; turn < 4 && clear !== before; turn++) {
     before = clear;
-    clear = pass(clear, null).html;
+    ({ html: clear, body } = pass(clear, null));
   }
-  return { html: clear, query: first.query, base: first.base, saved_from: saved ? saved[1] : null };
+  return { html: clear, body, query: first.query, base: first.base, saved_from: saved ? saved[1] : null };
 })

@@ -5,13 +5,11 @@
 // life in it, as it would in a clone. `answer` is where the answer stands in `html`, [from, to], or null; `frames` are its
 // own mark-up at each of its changes, [t, html], where they were kept.
 (function (spec, places, reading, inert, redactor, { answers, growth }) {
-  const MOST = 48e6; // characters: a page of that size is no results page
+  const MOST = 16e6; // characters: a page of that size is no results page
   const getter = (type, name) => Function.prototype.call.bind(Object.getOwnPropertyDescriptor(type.prototype, name).get);
   const method = (type, name) => Function.prototype.call.bind(type.prototype[name]);
   const root = getter(Document, "documentElement");
   const outer = getter(Element, "outerHTML");
-  const inner = getter(Element, "innerHTML");
-  const body = getter(Document, "body");
   const select = method(Document, "querySelectorAll");
   const set = method(Element, "setAttribute");
   const serialise = (node) => new XMLSerializer().serializeToString(node);
@@ -48,8 +46,7 @@
   function frames() {
     return (growth?.frames() ?? []).map(([t, text]) => {
       if (!text) return [t, ""];
-      const copy = inert(text, (piece) => redact(piece, reading, true)).html;
-      return [t, inner(body(parse(copy)))];
+      return [t, inert(text, (piece) => redact(piece, reading, true)).body];
     });
   }
 })

@@ -4,7 +4,6 @@ them, and results and answers that speak of the same kind of thing."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -53,7 +52,7 @@ GOOGLE_BELOW = f"""
 
 
 @pytest.fixture(scope="module")
-def google(one_lab: cn.Lab) -> Iterator[tuple[cn.SearchPage, cn.Capture, cn.SearchPage]]:
+def google(one_lab: cn.Lab) -> tuple[cn.SearchPage, cn.Capture, cn.SearchPage]:
     """A page with all of that, as it is read, as it is kept, and as that is read."""
     rows = [
         row("https://ip.example/192.0.2.44?mail=me%40public.example", "What is 192.0.2.44?", snippet=KEPT_IPS),
@@ -65,7 +64,7 @@ def google(one_lab: cn.Lab) -> Iterator[tuple[cn.SearchPage, cn.Capture, cn.Sear
     html = page(*rows, above=answer + GOOGLE_ABOVE, below=GOOGLE_BELOW, head=IN_HEAD)
     with cn.replay(html, engine="google", url=f"{URL}&ei={TOKEN}", browser=one_lab.browser) as opened:
         before, kept = opened.read(), opened.capture()
-    yield before, kept, kept.read(browser=one_lab.browser)
+    return before, kept, kept.read(browser=one_lab.browser)
 
 
 def everything(kept: cn.Capture) -> str:

@@ -176,11 +176,13 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert sum(made) == 1_000_001
 
 
-def test_frames_can_not_be_made_large_by_few_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshot, "MOST", 1_000_000)
+def test_neither_page_nor_frames_can_be_made_large_by_few_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshot, "LARGEST", 1_000_000)
     copies = [[n, 9_999, 0, "x"] if n else [n, 0, 0, "x" * 9_999] for n in range(500)]
     with pytest.raises(cn.CaptureError, match="growth"):
         parsed(with_part("growth", copies), "x")
+    with pytest.raises(cn.CaptureError, match="larger than a page"):
+        parsed(with_part("html", "x" * 1_000_001), "x")
 
 
 def test_a_missing_file_says_so(tmp_path: Path) -> None:
