@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from . import bridge, captures, lab, serp, several, study
+from . import bridge, captures, lab, replays, serp, several, study
 from .answer import AIAnswer
 from .browser import Browser, BrowserLike
 from .errors import (
@@ -46,8 +46,9 @@ from .errors import (
     TargetError,
     UnparseableError,
 )
-from .serp import SearchPage
+from .results import SearchPage
 from .several import Comparison, Searches
+from .snapshot import Capture
 from .study import running
 from .target import TargetLike, resolve_target
 
@@ -56,26 +57,32 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-captures.provide_throwaway(lab.throwaway)
+replays.provide_throwaway(lab.throwaway)
 
 search = bridge.plain(serp.search)
 searches = bridge.plain(several.searches)
 compare = bridge.plain(several.compare)
 measure = bridge.plain(running.measure)
 read = bridge.plain(captures.read)
+capture = bridge.plain(captures.capture)
 
 
 def replay(
-    html: str, *, engine: str | None = None, url: str | None = None, browser: BrowserLike = None
-) -> AbstractContextManager[captures.Replay]:
-    """A saved page's source, rendered inert at its true address, for as long as the block lasts.
+    kept: str | Capture,
+    *,
+    engine: str | None = None,
+    url: str | None = None,
+    growth: bool = False,
+    browser: BrowserLike = None,
+) -> AbstractContextManager[replays.Replay]:
+    """A capture, or a saved page's source, rendered inert at its true address, for as long as the block lasts.
 
     >>> with castlenb.replay(html, url="https://www.google.com/search?q=x") as opened:    # doctest: +SKIP
     ...     opened.read().results
 
-    See :func:`castlenb.captures.replaying` for arguments and errors.
+    See :func:`castlenb.replays.replaying` for arguments and errors.
     """
-    return bridge.entered(captures.replaying(html, engine=engine, url=url, browser=browser))
+    return bridge.entered(replays.replaying(kept, engine=engine, url=url, growth=growth, browser=browser))
 
 
 def connect(target: TargetLike = None, *, max_visits: int = 2) -> Browser:
@@ -151,6 +158,7 @@ __all__ = [
     "AIAnswer",
     "Browser",
     "CallTimeout",
+    "Capture",
     "CaptureError",
     "CastleError",
     "Comparison",
@@ -182,6 +190,7 @@ __all__ = [
     "UnparseableError",
     "__version__",
     "aio",
+    "capture",
     "compare",
     "connect",
     "measure",

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
-from . import bridge, captures, serp, several
+from . import bridge, captures, replays, serp, several
 from .browser import Browser, BrowserLike
+from .snapshot import Capture
 from .study import running
 from .target import TargetLike, resolve_target
 
@@ -19,13 +20,19 @@ searches = bridge.marshalled(several.searches)
 compare = bridge.marshalled(several.compare)
 measure = bridge.marshalled(running.measure)
 read = bridge.marshalled(captures.read)
+capture = bridge.marshalled(captures.capture)
 
 
 def replay(
-    html: str, *, engine: str | None = None, url: str | None = None, browser: BrowserLike = None
-) -> AbstractAsyncContextManager[captures.Replay]:
+    kept: str | Capture,
+    *,
+    engine: str | None = None,
+    url: str | None = None,
+    growth: bool = False,
+    browser: BrowserLike = None,
+) -> AbstractAsyncContextManager[replays.Replay]:
     """As :func:`castlenb.replay`; use ``aread`` and ``aevaluate`` on what it yields."""
-    return bridge.aentered(captures.replaying(html, engine=engine, url=url, browser=browser))
+    return bridge.aentered(replays.replaying(kept, engine=engine, url=url, growth=growth, browser=browser))
 
 
 @asynccontextmanager
@@ -36,4 +43,4 @@ async def connect(target: TargetLike = None, *, max_visits: int = 2) -> AsyncIte
         yield browser
 
 
-__all__ = ["compare", "connect", "measure", "read", "replay", "search", "searches"]
+__all__ = ["capture", "compare", "connect", "measure", "read", "replay", "search", "searches"]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from . import display
 from .engines import engine as engine_named
 from .links import same_target, site_of
+from .snapshot import Drift
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,7 +56,7 @@ class AIAnswer:
             ``first_byte_ms``, ``last_byte_ms`` (page clock), ``bytes`` (as they came, compressed), ``status``,
             ``failed`` (why, or ``None``). Empty where it came with the document, or was never asked for.
         changes: what watching it showed, as plain dicts with the keys :data:`GROWTH_COLUMNS`; see :attr:`growth`.
-        warnings: what a careful reader would want to know.
+        warnings: what a careful reader would want to know, each a :class:`.snapshot.Drift`.
     """
 
     engine: str
@@ -123,7 +124,7 @@ class AIAnswer:
 
 
 def citation_ranks(citations: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """See :meth:`castlenb.serp.SearchPage.citation_ranks`."""
+    """See :meth:`castlenb.SearchPage.citation_ranks`."""
     import pandas as pd
 
     pages: dict[str, int] = {}
@@ -191,7 +192,7 @@ def answer_from(
         timings=dict(timings or {}),
         requests=tuple(requests or ()),
         changes=tuple(changes),
-        warnings=tuple(said["warnings"]),
+        warnings=tuple(Drift(each) for each in said["warnings"]),
     )
 
 

@@ -1,149 +1,174 @@
-"""Saved results pages: rendered again at their true address, and read as a live page is read.
-
-A saved page is made inert by the browser's own HTML parser (``page/inert.js``), and served to our tab through
-``Fetch`` interception in place of the real one. Every other request is refused, so nothing is asked of any machine;
-what runs on the page is the reader alone.
-"""
+"""Keeping results pages, and reading kept ones: captures, and pages that somebody saved."""
 
 from __future__ import annotations
 
-import asyncio
-import base64
-import gzip
-import logging
 import os
 import re
-import zlib
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
-from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
-from urllib.parse import parse_qs, urldefrag, urlsplit
+from typing import TYPE_CHECKING, Any
 
-from . import bridge, page
-from .browser import Browser, BrowserLike, browser_for
-from .cdp.tab import Tab
-from .engines import ENGINES, Engine
+from .asked import Asked
+from .browser import BrowserLike, browser_for
 from .engines import engine as engine_named
-from .errors import CaptureError, CastleError, Misuse
-from .serp import SearchPage, page_from
-from .target import resolve_target
-from .visit import Deadline, Errand, Rule, Visitor, open_visitor, timed_out
+from .errors import CaptureError, CastleError
+from .pacing import PaceLike
+from .replays import ALL, Replay, chrome, engine_of, replaying
+from .results import SearchPage, page_from
+from .serp import check_refused, judge
+from .snapshot import MAGIC, SUFFIX, Capture, PathLike, parsed, unpacked_file
+from .taking import take, take_aside
+from .visit import Errand, open_visitor
 
-log = logging.getLogger("castlenb")
+if TYPE_CHECKING:
+    import pandas as pd
 
-PathLike = str | os.PathLike[str]
-
-READ_S = 20.0
-"""Seconds that reading one saved page may take."""
-
-CSP = "default-src 'none'; style-src 'unsafe-inline'"
-"""What a replayed page may load: nothing. Its own inline styles apply."""
-
-SAVED = Rule(results=1_000_000, quiet_ms=0, empty_ms=0)
-"""A saved page is all there once it is parsed."""
-
-Throwaway = Callable[[], AbstractContextManager[str]]
-"""Starts a Chromium that nobody uses, as a context manager of its target."""
-
-_throwaway: Throwaway | None = None
-
-
-def provide_throwaway(launcher: Throwaway) -> None:
-    """Says how a throwaway Chromium is started; the front door does, so that this room need not know the lab."""
-    global _throwaway
-    _throwaway = launcher
-
-
-class Replay:
-    """A saved page, open in a tab of ours: rendered, inert, at its true address."""
-
-    def __init__(self, visitor: Visitor, engine: Engine, guard: _Interception, browser: Browser) -> None:
-        self.engine = engine
-        self._visitor = visitor
-        self._guard = guard
-        self._browser = browser
-
-    @property
-    def url(self) -> str:
-        """The address it is rendered at."""
-        return self._guard.url
-
-    def show(self, html: str, *, url: str | None = None) -> None:
-        """Another saved page of the same engine takes its place with the next :meth:`read`.
-
-        A page costs a third of what it does in a tab of its own.
-        """
-        bridge.run(self._show(html, url))
-
-    def read(self) -> SearchPage:
-        """What the reader finds, whatever the page's state."""
-        return bridge.run(self._read())
-
-    async def aread(self) -> SearchPage:
-        """As :meth:`read`, to be awaited."""
-        return await bridge.arun(self._read())
-
-    def evaluate(self, expression: str) -> Any:
-        """The value of a JavaScript expression in our isolated world of the page, after it has been read.
-
-        Raises:
-            ScriptError: it threw.
-        """
-        return bridge.run(self._evaluate(expression))
-
-    async def aevaluate(self, expression: str) -> Any:
-        """As :meth:`evaluate`, to be awaited."""
-        return await bridge.arun(self._evaluate(expression))
-
-    async def _show(self, html: str, url: str | None) -> None:
-        deadline = Deadline(READ_S, phase="navigate")
-        try:
-            async with asyncio.timeout_at(deadline.at):
-                await self._guard.load(self._visitor.tab, html, self.engine, url)
-        except TimeoutError as late:
-            raise timed_out(Errand(self.engine, "", self._browser), deadline, self.url) from late
-
-    async def _read(self) -> SearchPage:
-        self._visitor.restart_clock(READ_S)
-        visit = await self._visitor.go(self.url, SAVED)
-        query = parse_qs(urlsplit(self.url).query).get("q", [""])[0]
-        found = page_from([visit], self.engine, query, self._browser)
-        return replace(found, fetched_at=None, timings={})  # a replay's own times say nothing of the page's
-
-    async def _evaluate(self, expression: str) -> Any:
-        tab = self._visitor.tab
-        return await tab.session.evaluate(expression, context_id=await tab.world(page.WORLD))
+CORPUS = (
+    "file",
+    "engine",
+    "query",
+    "url",
+    "captured_at",
+    "page_state",
+    "challenge_kind",
+    "results",
+    "answer_state",
+    "settled_by",
+    "frames",
+    "ai_appear_ms",
+    "ai_settle_ms",
+    "redacted",
+    "html_chars",
+    "chrome",
+    "version",
+)
+"""Columns of :func:`corpus`."""
 
 
-@asynccontextmanager
-async def replaying(
-    html: str, *, engine: str | None = None, url: str | None = None, browser: BrowserLike = None
-) -> AsyncIterator[Replay]:
-    """A saved page's source, rendered at ``url`` in a tab of ours, for as long as the block lasts.
+async def capture(
+    query: str,
+    *,
+    engine: str = "google",
+    path: PathLike | None = None,
+    ai_answer: bool = True,
+    budget_s: float = 6.0,
+    hl: str = "en",
+    gl: str | None = None,
+    visibility: str = "emulated",
+    deadline_s: float = 40.0,
+    pace: PaceLike = None,
+    even_if_blocked: bool = False,
+    browser: BrowserLike = None,
+) -> Capture:
+    """Searches as :func:`castlenb.search` does, and keeps the page itself once it has settled.
+
+    What tells of the person in front of it is taken out first, by place (``Capture.redacted`` lists it): the account's
+    menu, the footer's place and address, forms, inline data, tokens, pictures in the page. Text and links of results,
+    answer and citations stay as they are read.
 
     Args:
-        html: the page's source.
-        engine: whose page it is; ``None`` lets the page tell.
-        url: the address it had; ``None`` for the engine's results page of the query that stands in its search box.
-        browser: the Chrome to use; ``None`` starts a throwaway Chromium.
+        query: as typed into a search box.
+        engine: which engine.
+        path: where to save it too: a file, or a folder, in which it gets a name of its own.
+        ai_answer: wait for the engine's AI answer, and keep its growth. Google is then asked for its classic layout.
+        budget_s: seconds to wait for the answer once the page has been parsed.
+        hl: language of the page, as the engine spells it.
+        gl: country of the results, as the engine spells it; ``None`` leaves it to the engine.
+        visibility: ``"emulated"`` keeps the page's timers running by focus emulation; ``"hidden"`` does not.
+        deadline_s: seconds for connecting, opening, waiting and keeping together; waiting in line lies outside.
+        pace, even_if_blocked: as for :func:`castlenb.search`.
+        browser: a Browser, or what names a Chrome (see :func:`castlenb.connect`); ``None`` for the configured one.
+
+    Returns:
+        The page, redacted, with at least one result.
 
     Raises:
-        CaptureError: the engine can not be told.
-        LabError: no throwaway Chromium could be started.
+        SearchChallengeError, SuspectedBlockError, NoResultsError, UnparseableError: as a search raises them; where a
+            page came, it is kept all the same, as ``error.capture``, and not saved.
+        CaptureError: the page could not be taken.
+        SearchTimeout, NavigationFailed, EndpointError, TargetError, TabClosed, TabCrashed, ConnectionLost: as a search.
+        OSError: it could not be saved at ``path``.
+        ValueError: an argument is out of its range.
     """
-    whose = engine_named(engine) if engine else _recognised(html, url)
-    async with _chrome(browser) as house, house.slot():
-        guard = _Interception()
-        errand = Errand(whose, "", house)
+    asked = Asked(
+        query,
+        engine_named(engine),
+        hl=hl,
+        gl=gl,
+        ai_answer=ai_answer,
+        budget_s=budget_s,
+        visibility=visibility,
+        deadline_s=deadline_s,
+        pace=pace,
+        even_if_blocked=even_if_blocked,
+    )
+    house = browser_for(browser)
+    errand = Errand(asked.engine, query, house)
+    async with house.turn({asked.engine.name: 1}, pace=pace, even_if_blocked=even_if_blocked) as turn:
+        check_refused(asked, house, turn)
+        async with open_visitor(
+            errand, visibility=visibility, deadline_s=deadline_s, answers=ai_answer, frames=ai_answer
+        ) as visitor:
+            visit = await visitor.go(asked.url(0), replace(asked.rule(0), results=ALL))
+            page = page_from([visit], asked.engine, query, house)
+            refused = None if page.page_state == "results" else await take_aside(visitor, visit, errand)
+            await judge(page, visit.url, house, turn, refused)
+            kept = await take(visitor, visit, errand)
+    if path is not None:
+        kept.save(path)
+    return kept
 
-        async def intercept(tab: Tab) -> None:
-            await guard.load(tab, html, whose, url)
-            await guard.stand(tab)
 
-        async with open_visitor(errand, deadline_s=READ_S, answers=True, prepare=intercept) as visitor:
-            yield Replay(visitor, whose, guard, house)
+def corpus(path: PathLike) -> pd.DataFrame:
+    """All captures in a folder and the folders in it (``*.capture.gz``), one row each, the oldest first.
+
+    Columns, string where nothing else is said: ``file`` (below ``path``), ``engine``, ``query``, ``url``,
+    ``captured_at`` (datetime, UTC), ``page_state``, ``challenge_kind``, ``results`` (Int64, how many),
+    ``answer_state``, ``settled_by``, ``frames`` (Int64, of the answer's growth), ``ai_appear_ms``, ``ai_settle_ms``
+    (Float64, page clock), ``redacted`` (Int64, how many things went), ``html_chars`` (Int64), ``chrome``, ``version``
+    (Int64, of the format). The same columns where there are none.
+
+    Raises:
+        CaptureError: a file is no capture, or damaged; ``failures`` has them all.
+    """
+    import pandas as pd
+
+    folder = Path(path)
+    if not folder.is_dir():
+        raise CaptureError(f"{folder}: there is no such folder")
+    rows, failures = [], {}
+    for file in sorted(folder.rglob(f"*{SUFFIX}")):
+        try:
+            rows.append({"file": str(file.relative_to(folder)), **_row(Capture.load(file))})
+        except CaptureError as failed:
+            failures[os.fspath(file)] = failed
+    if failures:
+        first = next(iter(failures.values()))
+        raise CaptureError(f"{len(failures)} of {len(failures) + len(rows)} captures: {first}", failures=failures)
+    kinds = dict.fromkeys(CORPUS, "string")
+    kinds |= dict.fromkeys(("results", "frames", "redacted", "html_chars", "version"), "Int64")
+    kinds |= {"captured_at": "datetime64[us, UTC]", "ai_appear_ms": "Float64", "ai_settle_ms": "Float64"}
+    return (
+        pd.DataFrame(rows, columns=list(CORPUS))
+        .astype(kinds)
+        .sort_values("captured_at", kind="stable", ignore_index=True)
+    )
+
+
+def _row(kept: Capture) -> dict[str, Any]:
+    return {
+        **{name: getattr(kept, name) for name in ("engine", "query", "url", "captured_at", "chrome", "version")},
+        **{
+            name: kept.found.get(name)
+            for name in ("page_state", "challenge_kind", "results", "answer_state", "settled_by")
+        },
+        **{name: kept.timings.get(name) for name in ("ai_appear_ms", "ai_settle_ms")},
+        "frames": len(kept.growth),
+        "redacted": sum(each.get("count", 1) for each in kept.redacted),
+        "html_chars": len(kept.html),
+    }
 
 
 async def read_each(
@@ -152,7 +177,7 @@ async def read_each(
     """Reads saved pages, one after the other in one Chrome; a page that can not be read is yielded as its error.
 
     Args:
-        files: HTML files, gzipped ones among them.
+        files: captures, and HTML files, gzipped ones among them.
         engine: whose pages they are; ``None`` lets each page tell.
         url: the address they had; see :func:`replaying`.
         browser: the Chrome to use; ``None`` starts a throwaway Chromium for all of them.
@@ -160,19 +185,19 @@ async def read_each(
     Raises:
         LabError, EndpointError, TargetError: the Chrome can not be had.
     """
-    async with _chrome(browser) as house, AsyncExitStack() as tab:
+    async with chrome(browser) as house, AsyncExitStack() as tab:
         opened: Replay | None = None
         for file in files:
             found: SearchPage | CastleError
             try:
-                html = _source(Path(file))
-                whose = engine_named(engine) if engine else _recognised(html, url)
+                source = source_of(file)
+                whose = engine_of(source, engine, url)
                 if opened is not None and opened.engine is whose:
-                    await opened._show(html, url)
+                    await opened._show(source, url)
                 else:
                     await tab.aclose()
                     opened = None
-                    opened = await tab.enter_async_context(replaying(html, engine=whose.name, url=url, browser=house))
+                    opened = await tab.enter_async_context(replaying(source, engine=whose.name, url=url, browser=house))
                 found = await opened._read()
             except CastleError as failed:
                 await tab.aclose()  # whatever was wrong with it, the next page shall not find it there
@@ -188,12 +213,12 @@ async def read(
     url: str | None = None,
     browser: BrowserLike = None,
 ) -> list[SearchPage]:
-    """Reads saved results pages, with the reader that a live search uses.
+    """Reads captures and saved results pages, with the reader that a live search uses.
 
     A page is returned whatever its state: ``page_state`` tells results from a refusal, and nothing is raised for it.
 
     Args:
-        files: one HTML file or several; ``.gz`` is unpacked.
+        files: one file or several: captures, or HTML; ``.gz`` is unpacked.
         engine: whose pages they are; ``None`` lets each page tell.
         url: the address they had; ``None`` for the engine's results page of the query in the page's search box.
         browser: the Chrome to use; ``None`` starts a throwaway Chromium, which needs one installed.
@@ -217,111 +242,19 @@ async def read(
     return pages
 
 
-class _Interception:
-    """Serves one document to one tab, and refuses whatever else it asks for."""
-
-    def __init__(self) -> None:
-        self.url = ""
-        self._body = ""
-        self._under_way: set[asyncio.Task[Any]] = set()
-
-    async def load(self, tab: Tab, html: str, engine: Engine, url: str | None) -> None:
-        """Makes a page inert, in the tab itself, and has it ready to be served."""
-        context = await tab.world(page.WORLD)
-        inert = await tab.session.evaluate(page.inert_expression(html), context_id=context)
-        self._body = base64.b64encode(inert["html"].encode("utf-8", "replace")).decode()
-        whole = url or inert["saved_from"] or engine.search_url(inert.get("query") or "")
-        # No server sees a fragment, and in a tab that shows the same page without it, it would be no navigation.
-        self.url = urldefrag(whole).url
-
-    async def stand(self, tab: Tab) -> None:
-        """Takes its place between the tab and the network."""
-        tab.session.on("Fetch.requestPaused", lambda request: self._answer(tab, request))
-        await asyncio.gather(
-            tab.session.call("Network.enable"),
-            tab.session.call("Network.setBypassServiceWorker", {"bypass": True}),
-            tab.session.call("Network.setCacheDisabled", {"cacheDisabled": True}),
-            tab.session.call("Fetch.enable", {"patterns": [{"urlPattern": "*"}]}),
-        )
-
-    def _answer(self, tab: Tab, request: dict[str, Any]) -> None:
-        ours = request.get("resourceType") == "Document" and request.get("frameId") == tab.frame_id
-        reply = self._serve(tab, request) if ours else self._refuse(tab, request)
-        task = asyncio.get_running_loop().create_task(reply)
-        self._under_way.add(task)
-        task.add_done_callback(self._answered)
-
-    def _answered(self, task: asyncio.Task[Any]) -> None:
-        self._under_way.discard(task)
-        if not task.cancelled() and (failed := task.exception()) is not None:
-            log.debug("a replayed page's request could not be answered: %s", failed)
-
-    def _serve(self, tab: Tab, request: dict[str, Any]) -> Coroutine[Any, Any, Any]:
-        headers = {
-            "Content-Type": "text/html; charset=utf-8",
-            "Content-Security-Policy": CSP,
-            "Referrer-Policy": "no-referrer",
-            "X-DNS-Prefetch-Control": "off",
-        }
-        return tab.session.call(
-            "Fetch.fulfillRequest",
-            {
-                "requestId": request["requestId"],
-                "responseCode": 200,
-                "responseHeaders": [{"name": name, "value": value} for name, value in headers.items()],
-                "body": self._body,
-            },
-        )
-
-    def _refuse(self, tab: Tab, request: dict[str, Any]) -> Coroutine[Any, Any, Any]:
-        return tab.session.call(
-            "Fetch.failRequest", {"requestId": request["requestId"], "errorReason": "BlockedByClient"}
-        )
-
-
-@asynccontextmanager
-async def _chrome(browser: BrowserLike) -> AsyncIterator[Browser]:
-    """The Browser that was named, or one on a throwaway Chromium."""
-    if browser is not None:
-        yield browser_for(browser)
-        return
-    if _throwaway is None:
-        raise Misuse("no throwaway Chromium has been provided; pass browser=")
-    launched = _throwaway()
-    target = await asyncio.to_thread(launched.__enter__)
-    try:
-        async with Browser(resolve_target(target)) as house:
-            yield house
-    finally:
-        await asyncio.to_thread(launched.__exit__, None, None, None)
-
-
-def _source(path: Path) -> str:
-    """A saved page's text.
+def source_of(path: PathLike) -> str | Capture:
+    """A saved page's text, or the capture that a file holds.
 
     Raises:
-        CaptureError: it is missing, empty, or a damaged archive.
+        CaptureError: it is missing, empty, damaged or too large.
     """
-    try:
-        raw = path.read_bytes()
-        if raw[:2] == b"\x1f\x8b":
-            raw = gzip.decompress(raw)
-    except (OSError, EOFError, zlib.error) as failed:
-        raise CaptureError(f"{path}: {failed}") from failed
+    raw = unpacked_file(path)
+    if raw.startswith(MAGIC):
+        return parsed(raw, os.fspath(path))
     if not raw.strip():
-        raise CaptureError(f"{path}: the file is empty")
+        raise CaptureError(f"{os.fspath(path)}: the file is empty")
     declared = re.search(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([\w.:-]+)", raw[:4096], re.IGNORECASE)
     try:
         return raw.decode(declared[1].decode("ascii") if declared else "utf-8", "replace")
     except LookupError:
         return raw.decode("utf-8", "replace")
-
-
-def _recognised(html: str, url: str | None) -> Engine:
-    """The engine of the address, else the one whose addresses the page is fullest of."""
-    named = urlsplit(url or "").hostname
-    counts = {each: (named in each.hosts, sum(html.count(host) for host in each.hosts)) for each in ENGINES.values()}
-    best = max(counts, key=lambda each: counts[each])
-    if not any(counts[best]):
-        raise CaptureError(f"the page names no engine's address; say which it is: {', '.join(ENGINES)}")
-    return best

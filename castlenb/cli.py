@@ -1,4 +1,4 @@
-"""``castlenb search | compare | measure | read | doctor | cleared | mcp | lab | demo``."""
+"""``castlenb search | compare | measure | read | capture | doctor | cleared | mcp | lab | demo``."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import Lab, bridge, captures, compare, display, measure, search
+from . import Lab, bridge, capture, captures, compare, display, measure, search
 from .asked import MAX_RESULTS
 from .browser import Browser
-from .captures import PathLike
 from .doctor import Examination
 from .engines import ENGINES, RECENCIES, EngineError
 from .engines import engine as engine_named
-from .errors import CastleError, TargetError
+from .errors import CastleError, SearchError, TargetError
 from .mcp import serve
-from .serp import SearchPage
+from .results import SearchPage
+from .snapshot import Capture, PathLike
 from .study.records import VALID_OUTCOMES
 from .target import resolve_target
 
@@ -95,11 +95,22 @@ def _parser() -> argparse.ArgumentParser:
     _add_target(times)
 
     saved = add("read", _read, "Read saved results pages, with the reader that a live search uses.")
-    saved.add_argument("files", nargs="+", metavar="FILE", help="HTML, or HTML in gzip")
+    saved.add_argument("files", nargs="+", metavar="FILE", help="captures, HTML, or HTML in gzip")
     saved.add_argument("-e", "--engine", choices=list(ENGINES), help="whose pages they are (default: the page tells)")
     saved.add_argument("--url", help="the address they had")
     saved.add_argument("--json", action="store_true", help="one JSON object a line")
     _add_target(saved, "the Chrome to read them in (default: a throwaway Chromium)")
+
+    kept = add("capture", _capture, "Search, and keep the page itself, redacted, for castlenb read and replays.")
+    kept.add_argument("query", nargs="+", help="as typed into a search box")
+    kept.add_argument("-e", "--engine", default="google", choices=list(ENGINES), help="which engine (default google)")
+    kept.add_argument("-o", "--output", default=".", metavar="PATH", help="a file, or a folder (default: this one)")
+    kept.add_argument("--hl", default="en", help="language of the page (default en)")
+    kept.add_argument("--gl", help="country of the results, two letters")
+    kept.add_argument("--no-ai", action="store_true", help="do not wait for the engine's AI answer")
+    kept.add_argument("--budget", type=float, default=6.0, metavar="S", help="seconds to wait for it (default 6)")
+    kept.add_argument("--deadline", type=float, default=40.0, metavar="S", help="seconds (default 40)")
+    _add_target(kept)
 
     ill = add("doctor", _doctor, "Say which Chrome would be used, whether it answers, and how engines stand with us.")
     ill.add_argument(
@@ -258,6 +269,38 @@ def _file_as_json(file: PathLike, found: SearchPage | CastleError) -> dict[str, 
         "warnings": [],
         "error": f"{type(found).__name__}: {found}",
     }
+
+
+def _capture(args: argparse.Namespace) -> int:
+    try:
+        kept = capture(
+            " ".join(args.query),
+            engine=args.engine,
+            ai_answer=not args.no_ai,
+            budget_s=args.budget,
+            hl=args.hl,
+            gl=args.gl,
+            deadline_s=args.deadline,
+            browser=args.target,
+        )
+        print(kept.save(args.output))
+    except SearchError as refused:
+        # The page is wanted all the same, and then the most.
+        saved = f"\nthe page itself is kept in {refused.capture.save(args.output)}" if refused.capture else ""
+        print(f"castlenb: {refused}{saved}", file=sys.stderr)
+        return FAILED
+    except OSError as failed:
+        print(f"castlenb: {failed}", file=sys.stderr)
+        return FAILED
+    print(f"{len(kept.growth)} frames of its answer; taken out: {_taken_out(kept)}", file=sys.stderr)
+    return OK
+
+
+def _taken_out(kept: Capture) -> str:
+    counts: dict[str, int] = {}
+    for each in kept.redacted:
+        counts[each["what"]] = counts.get(each["what"], 0) + each["count"]
+    return ", ".join(f"{what} {count}" for what, count in counts.items()) or "nothing"
 
 
 def _doctor(args: argparse.Namespace) -> int:

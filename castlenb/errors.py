@@ -272,7 +272,7 @@ class NavigationFailed(CastleError):
 
 
 class CaptureError(CastleError):
-    """A saved page can not be read: missing, empty, damaged, or of an engine that can not be told.
+    """A page can not be kept, or a kept one not be read: missing, empty, damaged, of an engine that can not be told.
 
     Attributes:
         pages: where several files were read, the pages of those that could be.
@@ -351,14 +351,19 @@ class SearchError(CastleError):
         url: the address at which it ended.
         browser: the endpoint whose Chrome was used, redacted.
         page: the page as it was read, where it was (a ``SearchPage`` without results).
+        capture: the page itself, redacted and in memory, where it refused or could not be read (a ``Capture``, which
+            ``.save`` keeps); ``None`` where it could not be taken.
     """
 
-    def __init__(self, engine: str, query: str, url: str, browser: str, *, page: Any = None) -> None:
+    def __init__(
+        self, engine: str, query: str, url: str, browser: str, *, page: Any = None, capture: Any = None
+    ) -> None:
         self.engine = engine
         self.query = query
         self.url = url
         self.browser = browser
         self.page = page
+        self.capture = capture
         super().__init__(engine, query, url)
 
     def __str__(self) -> str:
@@ -391,8 +396,9 @@ class NeedsPerson(SearchError):
         retry_at: datetime | None = None,
         refused_at: datetime | None = None,
         page: Any = None,
+        capture: Any = None,
     ) -> None:
-        super().__init__(engine, query, url, browser, page=page)
+        super().__init__(engine, query, url, browser, page=page, capture=capture)
         self.human_url = human_url
         self.retry_at = retry_at and retry_at.astimezone(UTC)
         self.refused_at = refused_at and refused_at.astimezone(UTC)

@@ -15,7 +15,8 @@ from urllib.parse import urljoin, urlsplit
 
 from .browser import Browser
 from .cdp.tab import Tab
-from .errors import CallTimeout, NavigationFailed, ProtocolError
+from .errors import CallTimeout, NavigationFailed
+from .interception import ABORTED, CONTINUED, Decision, Interception
 
 EVERY_S = 0.5
 """Seconds from one link to the next: they are requests to an engine that counts them."""
@@ -52,8 +53,7 @@ async def locations(links: Sequence[str], house: Browser) -> list[str | None]:
     found: list[str | None] = []
     async with house.slot(), house.tab() as tab:
         held = _Held(tab)
-        patterns = [{"urlPattern": "*", "requestStage": stage} for stage in ("Request", "Response")]
-        await tab.session.call("Fetch.enable", {"patterns": patterns})
+        await Interception(tab, held.decide).stand(("Request", "Response"))
         for turn, link in enumerate(links):
             if turn:
                 await asyncio.sleep(EVERY_S)
@@ -68,8 +68,6 @@ class _Held:
         self._tab = tab
         self._asked = ""
         self._location: str | None = None
-        self._under_way: set[asyncio.Task[Any]] = set()
-        tab.session.on("Fetch.requestPaused", self._paused)
 
     async def follow(self, link: str) -> str | None:
         home = urlsplit(link).hostname
@@ -86,19 +84,12 @@ class _Held:
         parts = urlsplit(link)
         return link if parts.scheme in ("http", "https") and parts.hostname != home else None
 
-    def _paused(self, request: dict[str, Any]) -> None:
-        """Runs in the reader, so it answers in a task of its own."""
-        call, reply = "Fetch.failRequest", {"requestId": request["requestId"], "errorReason": "Aborted"}
-        if "responseStatusCode" in request:
-            if request["request"]["url"] == self._asked and 300 <= request["responseStatusCode"] < 400:
-                headers = {each["name"].lower(): each["value"] for each in request.get("responseHeaders", [])}
-                self._location = headers.get("location")
-        elif request["request"]["url"] == self._asked and request["frameId"] == self._tab.frame_id:
-            call, reply = "Fetch.continueRequest", {"requestId": request["requestId"]}
-        task = asyncio.get_running_loop().create_task(self._answer(call, reply))
-        self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
-
-    async def _answer(self, call: str, reply: dict[str, Any]) -> None:
-        with contextlib.suppress(ProtocolError):  # the request is gone already
-            await self._tab.session.call(call, reply)
+    def decide(self, request: dict[str, Any]) -> Decision:
+        """What becomes of a request, as :class:`.interception.Interception` asks it."""
+        ours = request["request"]["url"] == self._asked
+        if "responseStatusCode" not in request:
+            return CONTINUED if ours and request["frameId"] == self._tab.frame_id else ABORTED
+        if ours and 300 <= request["responseStatusCode"] < 400:
+            headers = {each["name"].lower(): each["value"] for each in request.get("responseHeaders", [])}
+            self._location = headers.get("location")
+        return ABORTED

@@ -1,4 +1,4 @@
-"""From a query to a SearchPage: the pages to visit, what was read on them, and what it means."""
+"""From a query to a SearchPage: the pages to visit, and what becomes of what was read on them."""
 
 from __future__ import annotations
 
@@ -6,21 +6,16 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from . import bridge, display
-from .answer import AIAnswer, answer_from, changes_from, citation_ranks
 from .asked import Asked
 from .beside import Progress
 from .blocks import EMPTY, Block
 from .browser import Browser, BrowserLike, Turn, browser_for
 from .dates import plainly_older
-from .engines import Engine
 from .engines import engine as engine_named
 from .errors import (
     ConnectionLost,
@@ -34,173 +29,16 @@ from .errors import (
     SuspectedBlockError,
     UnparseableError,
 )
-from .links import locations, site_of
 from .pacing import PaceLike
+from .results import SearchPage, page_from
+from .snapshot import Capture, Drift
+from .taking import take_aside
 from .visit import Errand, Visit, open_visitor
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 log = logging.getLogger("castlenb")
 
 BACK_S = 5.0
 """How long a search waits for a Chrome that went away under it to be back, within its deadline."""
-
-COLUMNS = ("rank", "title", "url", "link", "link_form", "snippet", "site", "date", "fragment")
-"""Columns of ``SearchPage.results``: ``rank`` is Int64, from 1; the others are strings or missing."""
-
-SCHEMA = "castlenb.SearchPage/1"
-"""What ``SearchPage.to_dict`` gives. The number grows when a key changes its meaning or goes; new keys may come."""
-
-
-@dataclass(frozen=True)
-class SearchPage:
-    """What one search found.
-
-    Attributes:
-        engine: the engine's name, such as ``"google"``.
-        query: what was searched for; for a saved page, what the page says it was, else empty.
-        url: the final address of the (first) results page.
-        page_state: ``results``, ``no_results``, ``unparseable``, ``challenge``, ``suspected_block``. A search that
-            returns has ``results``; the other states are raised, and carry the page as ``error.page``.
-        challenge_kind: of a ``challenge``: ``sorry``, ``consent``, ``captcha``, ``anomaly``, ``enablejs``.
-        answer: the engine's AI answer; ``None`` where it was not asked for. Never one of the results.
-        records: the results as plain dicts with the keys :data:`COLUMNS`.
-        timings: milliseconds. On the page clock, from the start of the first page's navigation: ``parse_ready_ms``
-            (first instant at which a result could be read), ``results_complete_ms``, ``response_end_ms``,
-            ``parsed_ms``, ``loaded_ms``, and where an AI answer was asked for its own (see :class:`AIAnswer`). On the
-            client clock: ``queued_ms`` (waiting for a place and for the pace) and ``call_total_ms`` (the whole call).
-            ``None`` where it was not observed; empty for a saved page.
-        warnings: what a careful reader would want to know: a dialog over the results, a time limit that their dates
-            contradict, a page that repeats an earlier one, further pages that can not be had.
-        documents: documents that the first page's address led through (2 or more: a redirect by script, a reload).
-        status: HTTP status of the first page's document, where Chrome tells.
-        visibility: ``emulated`` or ``hidden``: how the tab was kept.
-        fetched_at: when the tab was sent off (client clock, UTC); ``None`` for a saved page.
-        browser: the Chrome that was used, its address redacted.
-        house: the Browser itself.
-    """
-
-    engine: str
-    query: str
-    url: str
-    page_state: str
-    challenge_kind: str | None
-    answer: AIAnswer | None
-    records: tuple[Mapping[str, Any], ...]
-    timings: Mapping[str, float | None]
-    warnings: tuple[str, ...]
-    documents: int
-    status: int | None
-    visibility: str
-    fetched_at: datetime | None
-    browser: str
-    house: Browser | None = field(default=None, repr=False, compare=False)
-
-    @cached_property
-    def results(self) -> pd.DataFrame:
-        """The ranked results, one row each, with the columns :data:`COLUMNS`, in the engine's order.
-
-        ``url`` is the target, missing where the engine hides it; ``link`` the address as served; ``link_form`` one of
-        ``direct``, ``redirect`` (unwrapped), ``encrypted`` (the target can not be told from the link) and ``resolved``
-        (asked of the engine); ``site`` the host of the target without ``www.``, or what the page shows in its place;
-        ``date`` as the page shows it; ``fragment`` the text fragment that was stripped from ``url``.
-        """
-        import pandas as pd  # 0.4 s, and a search can be read without it
-
-        table = pd.DataFrame([dict(record) for record in self.records], columns=list(COLUMNS))
-        return table.astype({name: "Int64" if name == "rank" else "string" for name in COLUMNS})
-
-    def citation_ranks(self) -> pd.DataFrame:
-        """Which of the answer's sources are among the results, one row a citation, in the answer's order.
-
-        Columns: ``n``, ``title``, ``url``, ``site`` as in ``AIAnswer.citations``; ``page_rank``: the rank of the result
-        that is the same page; ``site_rank``: the best rank of one on the same site; both Int64, missing where there is
-        none. Empty without an answer.
-        """
-        return citation_ranks(self.answer.records if self.answer else (), self.records)
-
-    def resolve_links(self, ranks: Iterable[int] | None = None, *, browser: BrowserLike = None) -> SearchPage:
-        """The same page with the targets of encrypted links, asked of the engine: one request a link, half a second
-        apart, the target itself never loaded.
-
-        Args:
-            ranks: which results; ``None`` for all. Those whose target is known already cost nothing.
-            browser: the Chrome to ask through; ``None`` for the one that was searched with.
-
-        Returns:
-            A page whose resolved results have a ``url``, its ``site``, and ``link_form`` ``resolved``. A link that
-            leads nowhere stays as it was, and a warning says how many did.
-
-        Raises:
-            EndpointError, TargetError: the Chrome can not be had.
-            TabClosed, TabCrashed, ConnectionLost: it went away meanwhile.
-        """
-        return bridge.run(self._resolved(ranks, browser))
-
-    async def aresolve_links(self, ranks: Iterable[int] | None = None, *, browser: BrowserLike = None) -> SearchPage:
-        """As :meth:`resolve_links`, to be awaited."""
-        return await bridge.arun(self._resolved(ranks, browser))
-
-    async def _resolved(self, ranks: Iterable[int] | None, browser: BrowserLike) -> SearchPage:
-        wanted = set(range(1, len(self.records) + 1) if ranks is None else ranks)
-        hidden = [record for record in self.records if record["url"] is None and record["rank"] in wanted]
-        found = await locations([record["link"] for record in hidden], browser_for(browser or self.house))
-        targets = {record["rank"]: url for record, url in zip(hidden, found, strict=True) if url is not None}
-        records = tuple(
-            {**record, "url": url, "link_form": "resolved", "site": site_of(url)}
-            if (url := targets.get(record["rank"]))
-            else record
-            for record in self.records
-        )
-        failed = len(hidden) - len(targets)
-        more = (f"{failed} of {len(hidden)} encrypted links could not be resolved",) if failed else ()
-        return replace(self, records=records, warnings=(*self.warnings, *more))
-
-    def to_text(self, budget: int = 15_000) -> str:
-        """What an agent reads: the labelled answer with its sources, then the numbered results, within ``budget`` bytes
-        of UTF-8, and so within as many characters.
-
-        Strangers' words are fenced off from ours, and nothing in them can leave the fence. What does not fit is cut in
-        a fixed order, and said to be: :func:`castlenb.display.agent.agent_text` has both.
-
-        Raises:
-            ValueError: the budget is below 1.
-        """
-        return display.agent_text(self.to_dict(), budget)
-
-    def to_markdown(self) -> str:
-        """The page as Markdown for people; strangers' words are escaped, so that none of them is mark-up."""
-        return display.page_markdown(self.to_dict())
-
-    def to_dict(self) -> dict[str, Any]:
-        """The page as plain data that JSON can hold, its ``schema`` :data:`SCHEMA`; missing values are ``None``."""
-        return {
-            "schema": SCHEMA,
-            "engine": self.engine,
-            "engine_label": engine_named(self.engine).label,
-            "query": self.query,
-            "url": self.url,
-            "page_state": self.page_state,
-            "challenge_kind": self.challenge_kind,
-            "results": [dict(record) for record in self.records],
-            "answer": self.answer.to_dict() if self.answer else None,
-            "timings": dict(self.timings),
-            "warnings": list(self.warnings),
-            "fetched_at": self.fetched_at and self.fetched_at.isoformat(),
-        }
-
-    def __len__(self) -> int:
-        return len(self.records)
-
-    def __repr__(self) -> str:
-        return display.search_page_text(self._shown())
-
-    def _repr_html_(self) -> str:
-        return display.search_page_html(self._shown())
-
-    def _shown(self) -> dict[str, Any]:
-        return {**self.to_dict(), "answer": self.answer.to_dict() if self.answer and self.answer.text else None}
 
 
 async def search(
@@ -296,19 +134,39 @@ async def searched(
     asked: Asked, house: Browser, turn: Turn, *, called: float, progress: Progress | None = None
 ) -> SearchPage:
     """One search in a turn that the caller holds; ``called`` is when the caller was (``time.perf_counter``)."""
-    if refused := turn.refused.get(asked.engine.name):
-        raise _refused(refused, asked, house)
+    check_refused(asked, house, turn)
     visits = await _visited(Errand(asked.engine, asked.query, house, progress), asked)
     page = _page_asked_for(visits, asked, house)
+    capture = next((visit.capture for visit in visits if visit.capture is not None), None)
+    for warning in (*page.warnings, *(page.answer.warnings if page.answer else ())):
+        if isinstance(warning, Drift):
+            warning.capture = capture
     total_ms = (time.perf_counter() - called) * 1000
     page = replace(
         page,
         timings={**page.timings, "queued_ms": round(turn.queued_ms, 1), "call_total_ms": round(total_ms, 1)},
         warnings=(*page.warnings, *turn.warnings),
     )
-    block = await house.came(turn, page.engine, page.query, page.page_state, page.challenge_kind)
-    raise_for_state(page, visits[0].url, block)
+    await judge(page, visits[0].url, house, turn, capture)
     return page
+
+
+def check_refused(asked: Asked, house: Browser, turn: Turn) -> None:
+    """Raises the error that stands for a cool-down, where the engine is in one and the turn does not lead there."""
+    if refused := turn.refused.get(asked.engine.name):
+        raise _refused(refused, asked, house)
+
+
+async def judge(page: SearchPage, sent_to: str, house: Browser, turn: Turn, capture: Capture | None) -> None:
+    """Remembers how a page came, and raises the error that stands for its state; returns where there are results.
+
+    Args:
+        sent_to: the address that the tab was sent to, which is not always that at which it ended.
+        turn: in which it was asked for.
+        capture: the page itself, where it was kept.
+    """
+    block = await house.came(turn, page.engine, page.query, page.page_state, page.challenge_kind)
+    raise_for_state(page, sent_to, block, capture)
 
 
 def _refused(block: Block, asked: Asked, house: Browser) -> NeedsPerson:
@@ -360,6 +218,8 @@ async def _visits(errand: Errand, asked: Asked, visits: list[Visit], deadline_s:
         try:
             while asked.wanted(start := len(visits) * asked.engine.page_size):
                 visits.append(await visitor.go(asked.url(start), asked.rule(start)))
+                if is_telling(visits[-1]) and not any(visit.capture for visit in visits):
+                    visits[-1].capture = await take_aside(visitor, visits[-1], errand)
                 if visits[-1].reading["page_state"] != "results":
                     break
         except SearchTimeout as late:
@@ -394,73 +254,27 @@ def _page_asked_for(visits: Sequence[Visit], asked: Asked, house: Browser) -> Se
     return replace(page, warnings=(*page.warnings, *more))
 
 
-def page_from(
-    visits: Sequence[Visit], engine: Engine, query: str, browser: Browser, num_results: int | None = None
-) -> SearchPage:
-    """The visits of one search, one a page of results, as a SearchPage; its state is that of the first."""
-    first = visits[0]
-    warnings = [warning for visit in visits for warning in visit.reading["warnings"]]
-    if (last := visits[-1]) is not first and (state := last.reading["page_state"]) not in ("results", "no_results"):
-        warnings.append(f"page {len(visits)} of the results could not be read ({state})")
-    records, repeated = _ranked([visit.reading["results"] for visit in visits])
-    warnings += [
-        f"page {number} of the results repeats earlier ones ({again} of its {rows}): {engine.label} may have more than "
-        "it gave"
-        for number, (again, rows) in enumerate(repeated, start=1)
-        if again * 2 > rows
-    ]
-    answer = _answer(first, first.answer, engine) if first.answer else None
-    if answer and answer.state == "growing" and first.answer_waited_for:
-        warnings.append("the AI answer was still growing when its budget was spent: it is cut")
-    return SearchPage(
-        engine=engine.name,
-        query=query,
-        url=first.reading["url"],
-        page_state=first.reading["page_state"],
-        challenge_kind=first.reading["challenge_kind"],
-        answer=answer,
-        records=tuple(records[:num_results]),
-        timings=first.timings(),
-        warnings=tuple(dict.fromkeys(warnings)),
-        documents=first.documents,
-        status=first.status,
-        visibility=first.visibility,
-        fetched_at=first.started_at,
-        browser=browser.address,
-        house=browser,
-    )
+def is_telling(visit: Visit) -> bool:
+    """Whether somebody will want to look at the page itself: it refused, could not be read, or has drifted."""
+    answer_warns = bool(visit.answer and visit.answer["warnings"])
+    kept_apart = visit.reading["page_state"] not in ("results", "no_results")
+    return kept_apart or answer_warns or bool(visit.reading["unsure"])
 
 
-def _answer(visit: Visit, said: Mapping[str, Any], engine: Engine) -> AIAnswer:
-    """What the visit saw of the answer. Its state is what watching showed, and that of its last look where there is no
-    prose; a page that was not waited on is taken as it stands."""
-    if not visit.answer_waited_for:
-        return answer_from(said, engine.name)
-    state = ("settled" if visit.settled_by else "growing") if said["text"] else said["state"]
-    times = {name: ms for name, ms in visit.timings().items() if name.startswith("ai_")}
-    return answer_from(
-        said,
-        engine.name,
-        state=state,
-        settled_by=visit.settled_by,
-        timings=times,
-        requests=visit.requests,
-        changes=changes_from(visit.timeline["answer"], visit.offset_ms),
-    )
-
-
-def raise_for_state(page: SearchPage, sent_to: str, block: Block | None = None) -> None:
+def raise_for_state(page: SearchPage, sent_to: str, block: Block | None = None, capture: Capture | None = None) -> None:
     """Raises the error that stands for the page's state; returns where there are results.
 
     Args:
         sent_to: the address that the tab was sent to, which is not always that at which it ended.
         block: the cool-down that the page has started, if any.
+        capture: the page itself, where it was kept.
     """
     where = (page.engine, page.query, page.url, page.browser)
     person: dict[str, Any] = {
         "human_url": _human_url(page, sent_to),
         "retry_at": block and block.retry_at,
         "page": page,
+        "capture": capture,
     }
     match page.page_state:
         case "results":
@@ -468,32 +282,15 @@ def raise_for_state(page: SearchPage, sent_to: str, block: Block | None = None) 
         case "challenge":
             raise SearchChallengeError(str(page.challenge_kind), *where, **person)
         case "no_results":
-            raise NoResultsError(*where, page=page)
+            raise NoResultsError(*where, page=page, capture=capture)
         case "unparseable":
-            raise UnparseableError(*where, page=page)
+            raise UnparseableError(*where, page=page, capture=capture)
         case "suspected_block":
             raise SuspectedBlockError(*where, **person)
         case other:
-            raise SearchError(*where, page=page) from Misuse(f"a reader returned the page state {other!r}")
-
-
-def _ranked(pages: Sequence[Sequence[Mapping[str, Any]]]) -> tuple[list[dict[str, Any]], list[tuple[int, int]]]:
-    """One list over all pages, numbered from 1, without the rows that an earlier page has; and of each page how many
-    of its rows those were, and how many it has.
-
-    A session that Bing distrusts gets the first page in place of any other (searxng/searxng#4546). Where the target is
-    hidden the link is minted for each impression, so it is known again by what it says.
-    """
-    kept: list[dict[str, Any]] = []
-    repeated = []
-    known: set[Any] = set()
-    for rows in pages:
-        keys = [row["url"] or (row["site"], row["title"], row["snippet"]) for row in rows]
-        new = [row for row, key in zip(rows, keys, strict=True) if key not in known]
-        kept += [{name: row.get(name) for name in COLUMNS} for row in new]
-        repeated.append((len(rows) - len(new), len(rows)))
-        known.update(keys)
-    return [{**row, "rank": rank} for rank, row in enumerate(kept, start=1)], repeated
+            raise SearchError(*where, page=page, capture=capture) from Misuse(
+                f"a reader returned the page state {other!r}"
+            )
 
 
 def _human_url(page: SearchPage, sent_to: str) -> str:

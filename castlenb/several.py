@@ -17,7 +17,8 @@ from .engines import engine as engine_named
 from .errors import CastleError, EndpointError, NeedsPerson
 from .links import same_target
 from .pacing import PaceLike
-from .serp import COLUMNS, SearchPage, searched
+from .results import COLUMNS, SearchPage
+from .serp import searched
 
 if TYPE_CHECKING:
     import pandas as pd

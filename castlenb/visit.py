@@ -22,6 +22,7 @@ from .browser import Browser
 from .cdp.tab import Tab
 from .engines import Engine
 from .errors import CallTimeout, NavigationFailed, ProtocolError, ScriptError, SearchTimeout
+from .snapshot import Capture
 from .traffic import Traffic, answer_times
 
 VISIBILITIES = ("emulated", "hidden")
@@ -113,6 +114,7 @@ class Visit:
         offset_ms: origin of the last document after that of the first; times of the timeline count from the last.
         started_at: when the tab was sent off (client clock, UTC).
         visibility: as asked for.
+        capture: the page itself, where whoever watched it has kept it.
     """
 
     url: str
@@ -125,6 +127,7 @@ class Visit:
     offset_ms: float
     started_at: datetime
     visibility: str
+    capture: Capture | None = None
 
     @property
     def status(self) -> int | None:
@@ -209,9 +212,10 @@ class Visitor:
         self._deadline = deadline
         self._visibility = visibility
 
-    def restart_clock(self, seconds: float) -> None:
-        """A new deadline from now on, for a tab that is kept open between pages."""
+    def restart_clock(self, seconds: float, errand: Errand | None = None) -> None:
+        """A new deadline from now on, for a tab that is kept open between pages; an errand, where it is another."""
         self._deadline = Deadline(seconds)
+        self._errand = errand or self._errand
 
     async def go(self, url: str, rule: Rule) -> Visit:
         """Opens ``url`` and watches it until ``rule`` holds.
@@ -388,21 +392,22 @@ async def open_visitor(
     visibility: str = "emulated",
     deadline_s: float = 20.0,
     answers: bool = False,
+    frames: bool = False,
     network: bool = False,
     prepare: Prepare | None = None,
 ) -> AsyncIterator[Visitor]:
     """A tab of our own, ready for the errand's engine. The caller holds a slot of the browser (``Browser.slot``).
 
     The deadline covers connecting, opening the tab and all that is done with it. With ``answers`` the page's AI answer
-    is read as well, and with ``network`` its own requests are followed. ``prepare`` is awaited on the tab before it is
-    sent anywhere.
+    is read as well, with ``frames`` its mark-up is kept at each of its changes, and with ``network`` its own requests
+    are followed. ``prepare`` is awaited on the tab before it is sent anywhere.
 
     Raises:
         EndpointError: the Chrome can not be had.
         SearchTimeout: the deadline passed before the tab was ready.
     """
     deadline = Deadline(deadline_s)
-    script = page.on_new_documents(page.init_script(errand.engine.spec(), answers=answers))
+    script = page.on_new_documents(page.init_script(errand.engine.spec(), answers=answers, frames=frames))
     async with AsyncExitStack() as stack:
         try:
             deadline.at += await errand.browser.open(timeout_s=deadline_s)

@@ -103,6 +103,26 @@ class AnswerForm:
 
 
 @dataclass(frozen=True)
+class Private:
+    """Where an engine's pages tell of the person in front of them: it is taken out of captures.
+
+    Attributes:
+        account: selectors for who is signed in.
+        location: selectors for where they are, and the footer that says how that is known.
+        asked: query parameters and fields that are part of the question; all others of its own links are emptied.
+    """
+
+    account: tuple[str, ...] = ()
+    location: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ("q",)
+
+    def as_json(self) -> dict[str, Any]:
+        """As ``page/redact.js`` takes it."""
+        places = [("account", css) for css in self.account] + [("location", css) for css in self.location]
+        return {"people": [{"what": what, "css": css} for what, css in places], "asked": list(self.asked)}
+
+
+@dataclass(frozen=True)
 class LinkForm:
     """How a link on the engine's own host hides its target.
 
@@ -166,6 +186,7 @@ class Engine:
         answer: its AI answer; ``None`` where it has none.
         specimen: the least of a page that lists a result, as this engine marks it up. The reader rehearses on it while
             the real page is on its way.
+        private: where its pages tell of a person.
     """
 
     name: str
@@ -183,6 +204,7 @@ class Engine:
     layouts: tuple[str, ...] = ()
     answer: AnswerForm | None = None
     specimen: str = ""
+    private: Private = Private()
 
     def search_url(
         self,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from urllib.parse import urlencode
 
-from .base import AnswerForm, Engine, Hook, LinkForm, Query, Refusal
+from .base import AnswerForm, Engine, Hook, LinkForm, Private, Query, Refusal
 
 # www.bing.com, cn.bing.com; www2. and www4. answer too (ublacklist/builtin, 2026-08).
 OWN = r"(?:www\d?\.|cn\.)?bing\.com"
@@ -288,6 +288,13 @@ SPECIMEN = """<ol id="b_results">
 <div class="b_caption"><p>More.</p></div></li>
 </ol>"""
 
+# Seen on saved pages of 2022 to 2026: who is signed in, and where the page believes them to be.
+PRIVATE = Private(
+    account=("#id_h", "#id_d", "#id_n", "#id_l", "#b_idProviders"),
+    location=("#b_footer", "#g_EfLoc", "#PromptDetails", "[data-lat][data-lon][data-disp]"),
+    asked=("q", "setlang", "cc", "mkt", "filters", "first", "count", "FORM", "form"),
+)
+
 BING = Engine(
     name="bing",
     label="Bing",
@@ -301,4 +308,5 @@ BING = Engine(
     refusals=REFUSALS,
     answer=AnswerForm("Bing generative answer", requests=(rf"^{OWN}/cmc/fetch", rf"^{OWN}/qna/")),
     specimen=SPECIMEN,
+    private=PRIVATE,
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from urllib.parse import urlencode
 
-from .base import AnswerForm, Engine, Hook, Query, Refusal
+from .base import AnswerForm, Engine, Hook, Private, Query, Refusal
 
 OWN = r"search\.brave\.com"
 
@@ -158,6 +158,12 @@ SPECIMEN = """<div id="results">
 <div class="generic-snippet"><div class="content">More.</div></div></div>
 </div>"""
 
+# Nobody is signed in on its results pages; seen on saved pages of 2023 and 2026.
+PRIVATE = Private(
+    location=("footer", "#settings", "#ask-for-location"),
+    asked=("q", "source", "offset", "spellcheck", "tf", "country", "lang"),
+)
+
 BRAVE = Engine(
     name="brave",
     label="Brave",
@@ -170,4 +176,5 @@ BRAVE = Engine(
     refusals=REFUSALS,
     answer=AnswerForm("Brave AI summary", requests=(rf"^{OWN}/api/chatllm/",)),
     specimen=SPECIMEN,
+    private=PRIVATE,
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from urllib.parse import urlencode
 
-from .base import Engine, EngineError, Hook, LinkForm, Query, Refusal
+from .base import Engine, EngineError, Hook, LinkForm, Private, Query, Refusal
 
 # html., lite. and the page with scripts, which also answers as start., noai. and safe. (ublacklist/builtin, 2026-08).
 OWN = r"(?:(?:www|html|lite|start|noai|safe)\.)?duckduckgo\.com"
@@ -114,6 +114,9 @@ SPECIMEN = """<div id="links">
 <a class="result__url">b.example</a><a class="result__snippet">More.</a></div>
 </div>"""
 
+# There are no accounts; a region is part of the question.
+PRIVATE = Private(location=("footer", "#footer"), asked=("q", "kl", "df", "s", "ia", "iar", "b"))
+
 DUCKDUCKGO = Engine(
     name="duckduckgo",
     label="DuckDuckGo",
@@ -127,4 +130,5 @@ DUCKDUCKGO = Engine(
     never=NEVER,
     refusals=REFUSALS,
     specimen=SPECIMEN,
+    private=PRIVATE,
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from urllib.parse import urlencode
 
-from .base import AnswerForm, Engine, Hook, LinkForm, Query, Refusal
+from .base import AnswerForm, Engine, Hook, LinkForm, Private, Query, Refusal
 
 # www.google.com, www.google.de, www.google.co.uk, www.google.com.br; /sorry/ also comes from ipv4. and ipv6.
 OWN = r"(?:www\.|ipv[46]\.)?google\.(?:com|cat|[a-z]{2}|com?\.[a-z]{2})"
@@ -322,6 +322,25 @@ SPECIMEN = """<div id="rcnt"><div id="search"><div id="rso">
 <p>More.</p></div>
 </div></div></div>"""
 
+# Seen on saved pages of 2022 to 2026: the account's menu; the place "from your IP address", in the footer, over local
+# results and, in the layout without scripts, in a box of its own.
+PRIVATE = Private(
+    account=("#gb", "#gbw", '[class^="gb_"]', "[data-ogsr-up]", 'a[href*="//accounts.google."]'),
+    location=(
+        "#footcnt",
+        "#sfooter",
+        "[role=contentinfo]",
+        "#EOlPnc",
+        ".unknown_loc",
+        ".dfB0uf",
+        "update-location",
+        "omnient-visibility-control",
+        "[data-async-type=lbsc]",
+        "#swml",
+    ),
+    asked=("q", "hl", "gl", "udm", "tbm", "tbs", "as_qdr", "start", "num", "safe", "lr", "cr", "filter"),
+)
+
 GOOGLE = Engine(
     name="google",
     label="Google",
@@ -343,4 +362,5 @@ GOOGLE = Engine(
         one_place=True,
     ),
     specimen=SPECIMEN,
+    private=PRIVATE,
 )

@@ -7,6 +7,7 @@ does not apply to them. They know no engine; all they need comes as ``spec`` (se
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,13 +22,14 @@ def script(name: str) -> str:
     return (Path(__file__).parent / f"{name}.js").read_text(encoding="utf-8").strip().removesuffix(";")
 
 
-def init_script(spec: dict[str, Any], *, answers: bool = False) -> str:
+def init_script(spec: dict[str, Any], *, answers: bool = False, frames: bool = False) -> str:
     """The one script to add on every new document: builds ``castlenb.reader``, ``.watcher`` and, with ``answers``, the
-    reader of AI answers there; that is left out where nobody asks, for its compiling holds up the page by 4 ms.
+    reader of AI answers there; that is left out where nobody asks, for its compiling holds up the page by 4 ms. With
+    ``frames`` the answer's mark-up is kept at each of its changes.
 
     Only in the top document: a script of a named world is run in every frame of the page as well.
     """
-    return _init_script(json.dumps(spec, sort_keys=True), answers)
+    return _init_script(json.dumps(spec, sort_keys=True), answers, frames)
 
 
 def on_new_documents(source: str) -> tuple[str, dict[str, Any]]:
@@ -66,15 +68,49 @@ def inert_expression(html: str) -> str:
     return f"{script('inert')}({json.dumps(html)})"
 
 
+def inert_pieces_expression(pieces: Sequence[str]) -> str:
+    """An expression that evaluates to the inert form of pieces of a page, in their order."""
+    return f"""((pieces) => {{
+const inert = {script("inert")};
+return pieces.map((html) => html && inert(html).body);
+}})({json.dumps(pieces)})"""
+
+
+def take_expression(spec: dict[str, Any], places: dict[str, Any]) -> str:
+    """An expression that evaluates to the page as a capture keeps it, as JSON text (see ``take.js``), in the world in
+    which the init script has run.
+
+    Args:
+        places: where the engine's pages tell of a person, as ``Private.as_json`` gives it.
+    """
+    return f"""((spec, places) => {{
+const reading = {_reading()};
+const inert = {script("inert")};
+const redactor = {script("redact")};
+const taken = {script("take")}(spec, places, reading, inert, redactor, globalThis.castlenb);
+return taken;
+}})({json.dumps(spec, sort_keys=True)}, {json.dumps(places)})"""
+
+
+def grow_script(frames: Sequence[Sequence[Any]], place: str) -> str:
+    """A script to add on every new document of a replay, which shows the answer's frames (see ``grow.js``).
+
+    Args:
+        frames: as :func:`castlenb.snapshot.packed` gives them.
+        place: name of the element that the page holds in the answer's place.
+    """
+    return f"if (window === window.top) {script('grow')}({json.dumps(frames)}, {json.dumps(place)})"
+
+
 @cache
-def _init_script(spec: str, with_answers: bool) -> str:
+def _init_script(spec: str, with_answers: bool, frames: bool) -> str:
     answers, growth = "null", "null"
     if with_answers:
-        answers, growth = _answers(), f"{script('growth')}(answers)"
+        answers, growth = _answers(), f"{script('growth')}(answers, {json.dumps(frames)})"
     body = f"""const answers = {answers};
 const growth = {growth};
 const watcher = {script("watch")}(spec, reader, answers, growth);
-globalThis.castlenb = {{ reader, answers, watcher }};"""
+globalThis.castlenb = {{ reader, answers, growth, watcher }};"""
     return _with_reader(spec, body)
 
 

@@ -5,6 +5,8 @@
 //   probe(records?)  what there is, cheap enough for every change of the page: {state, chars, signature, markers, wrapper}.
 //                    `records` are the MutationRecords since the last call; without them everything is looked at again.
 //   busy()           whether what `probe` found last shows that it is still being written
+//   html()           the mark-up of what `probe` found last; empty where there is nothing, or where it holds the results
+//   place()          where that is: {css, n}, the nth element that a selector finds; null where there is nothing
 //   answer()         the same with text, citations and what a careful reader would want to know
 (function (spec, dom, prose, sources) {
   const plan = spec.answer;
@@ -14,7 +16,7 @@
   if (!plan) {
     const none = { state: "unsupported", chars: 0, signature: 0, markers: {}, wrapper: {} };
     const empty = { settled_by: null, label: null, header: null, text: null, language: null, placement: null, body: null };
-    return { probe: () => none, busy: () => false, answer: () => ({ ...none, ...empty, citations: [], claims: [], warnings: [] }) };
+    return { probe: () => none, busy: () => false, html: () => "", place: () => null, answer: () => ({ ...none, ...empty, citations: [], claims: [], warnings: [] }) };
   }
 
   const RECHECK_MS = 200;
@@ -303,6 +305,13 @@
   }
 
   const busy = () => at !== null && isLoading(at.wrapper);
+  const stands = () => at !== null && !at.shell && connected(at.wrapper);
+  const html = () => (stands() ? dom.outerOf(at.wrapper) : "");
 
-  return { probe, busy, answer };
+  function place() {
+    const css = stands() ? WRAPPER.find((each) => is(at.wrapper, each)) : undefined;
+    return css === undefined ? null : { css, n: [...dom.select(document, css)].indexOf(at.wrapper) };
+  }
+
+  return { probe, busy, html, place, answer };
 })

@@ -19,6 +19,7 @@
   const previousOf = getter(Element, "previousElementSibling");
   const kindOf = getter(Node, "nodeType");
   const textOf = getter(Node, "textContent");
+  const outerOf = getter(Element, "outerHTML");
   const baseOf = getter(Node, "baseURI");
   const connected = getter(Node, "isConnected");
   const nameOf = getter(Element, "localName");
@@ -161,7 +162,7 @@
   }
 
   return {
-    parentOf, firstOf, nextOf, previousOf, kindOf, textOf, connected, nameOf, readyOf, titleOf, rootOf,
+    parentOf, firstOf, nextOf, previousOf, kindOf, textOf, outerOf, connected, nameOf, readyOf, titleOf, rootOf,
     contains, matches, closest, attribute, first, within, select, find, byId, byTag, displayed,
     is, before, all, SILENT, collapse, says, hidden, lines, textIn, texts, parse, isOwn, follow, split,
   };

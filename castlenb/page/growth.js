@@ -1,7 +1,11 @@
 // The AI answer's part of the timeline: what the page showed of it at each change, and what the wait for it has come to.
-// Times are those at which the watcher was told of a change, in milliseconds on the page clock.
-(function (answers) {
+// Times are those at which the watcher was told of a change, in milliseconds on the page clock. With `keep` its mark-up is
+// kept at each of them, for captures.
+(function (answers, keep) {
   const MOST = 4000; // changes that are kept, the last one always; an answer has some hundreds
+
+  const FRAMES = 1000;
+  const HELD = 16e6; // characters of mark-up in all of them
 
   const changes = []; // [t, state, chars, signature]
   const first = {}; // state: when it was first in it
@@ -10,6 +14,8 @@
   let left_out = 0;
   let words_ms = null; // when its words last changed: once it has settled, when it did
   let last = answers.probe();
+  const frames = []; // [t, html]
+  let held = 0;
 
   // To be called at every change, with its MutationRecords; without them everything is looked at again. Returns whether
   // the answer has changed.
@@ -27,7 +33,17 @@
     if (rewritten) words_ms = t;
     if (changes.length === MOST) left_out += 1;
     changes[Math.min(changes.length, MOST - 1)] = [t, found.state, found.chars, found.signature];
+    if (keep) frame(t);
     return true;
+  }
+
+  // Where there are too many, or they are too large, the last takes the place of the one before it. Pictures are let go.
+  function frame(t) {
+    const html = answers.html().replace(/\bdata:[^\s"'()<>]{40,}/g, "data:,");
+    if (html === (frames.at(-1)?.[1] ?? "")) return;
+    if (frames.length && (frames.length === FRAMES || held + html.length > HELD)) held -= frames.pop()[1].length;
+    held += html.length;
+    frames.push([t, html]);
   }
 
   // What could foretell an answer at this moment; a later study tells how well it does.
@@ -57,5 +73,5 @@
 
   const timeline = () => ({ state: last.state, first, markers, words_ms, changes, left_out, signals });
 
-  return { see, note, verdict, due, progress, timeline };
+  return { see, note, verdict, due, progress, timeline, frames: () => frames };
 })

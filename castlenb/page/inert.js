@@ -1,8 +1,9 @@
 // Makes a saved page inert: the same tree with nothing left that runs, loads, connects or navigates.
 // Runs on an about:blank tab; the parser is the browser's own, so the tree is the one Chrome would have built.
-// Returns {html, query, base, saved_from}: `query` is what stands in the search box, `base` what a removed <base> said,
+// Returns {html, body, query, base, saved_from}: `body` is what the page's body holds, `query` is what stands in the search box, `base` what a removed <base> said,
 // `saved_from` the address a browser's own "Save as" left in a comment; null where there is none.
-(function (html) {
+// `alter` is handed the parsed page once, before it is written out.
+(function (html, alter = null) {
   // Elements that load, run or redirect by being there. Taken out whole.
   const GONE = "script, object, embed, applet, base, portal, fencedframe";
   // A white list, since `rel` keeps growing words that fetch (compression-dictionary, monetization, expect …), and
@@ -21,6 +22,8 @@
   const doctype = getter(Document, "doctype");
   const content = getter(HTMLTemplateElement, "content");
   const outer = getter(Element, "outerHTML");
+  const inner = getter(Element, "innerHTML");
+  const bodyOf = getter(Document, "body");
   const names = method(Element, "getAttributeNames");
   const attribute = method(Element, "getAttribute");
   const set = method(Element, "setAttribute");
@@ -83,28 +86,30 @@
     replace(raw, empty);
   }
 
-  function pass(source) {
+  function pass(source, alter) {
     // DOMParser parses with scripting off, where <noscript> holds live mark-up and breaks out of <head>; <noframes>
     // is raw text whether scripts run or not, so the tree becomes the one a scripting browser builds.
     const page = new DOMParser().parseFromString(source.replace(/<(\/?)noscript(?=[\s/>])/gi, "<$1noframes"), "text/html");
     const base = within.document(page, "base[href]")[0];
     const box = within.document(page, "input[name=q], textarea[name=q]")[0];
     clean(page, within.document);
+    alter?.(page);
     const type = doctype(page);
     return {
       html: (type ? new XMLSerializer().serializeToString(type) + "\n" : "") + outer(root(page)),
+      body: inner(bodyOf(page)),
       query: box ? attribute(box, "value") || text(box) || null : null,
       base: base ? attribute(base, "href") : null,
     };
   }
 
   const saved = /<!-- saved from url=\(\d+\)(\S+) -->/.exec(html.slice(0, 2000));
-  const first = pass(html);
+  const first = pass(html, alter);
   // What is written out may read back as something else (nested forms, foreign content): cleaned until it stays put.
-  let clear = first.html;
+  let { html: clear, body } = first;
   for (let turn = 0, before = null; turn < 4 && clear !== before; turn++) {
     before = clear;
-    clear = pass(clear).html;
+    ({ html: clear, body } = pass(clear, null));
   }
-  return { html: clear, query: first.query, base: first.base, saved_from: saved ? saved[1] : null };
+  return { html: clear, body, query: first.query, base: first.base, saved_from: saved ? saved[1] : null };
 })

@@ -5,6 +5,7 @@
 //   candidates()     how many headings could be rows: one query, tells whether `results` is worth another call
 //   mayHold(node)    whether a node that has come is such a heading or holds one
 //   results(limit?)  the rows, in page order
+//   nodesOf(row)     where a row of `results` was read: its title, its link, and what holds both and its text
 //   whole(row)       whether the page goes on behind a row of `results`: until then the parser may be inside it
 //   read(rows?)      the rows (those, where they have just been read), the state of the page, and what a careful reader
 //                    would want to know
@@ -169,6 +170,7 @@
   };
 
   const outermost = new WeakMap(); // the largest box of each row that was returned
+  const sources = new WeakMap(); // what it was read from
 
   function row(candidate) {
     const lead = follow(candidate.anchor);
@@ -196,6 +198,7 @@
       date,
     };
     outermost.set(said, boxes[boxes.length - 1]);
+    sources.set(said, [candidate.heading, candidate.anchor, box, node, dated].filter(Boolean));
     return { said, marked, home: lead.form === "direct" && isOwn(lead.target) };
   }
 
@@ -221,6 +224,8 @@
   const mayHold = (node) =>
     kindOf(node) === Node.ELEMENT_NODE && (is(node, CANDIDATE) || first(node, CANDIDATE) !== null);
   const results = (limit = Infinity) => rows(parts.heading, limit);
+
+  const nodesOf = (row) => sources.get(row) || [];
 
   function whole(row) {
     for (let node = outermost.get(row); node; node = parentOf(node)) {
@@ -269,11 +274,12 @@
     const ready = dom.readyOf(document);
     const loading = ready === "loading";
     const warnings = [];
+    const unsure = [];
     let found = known || results();
     // Only on a page that is all there: while it comes in, its other blocks come before its rows.
     if (!found.length && !loading) {
       found = rows(parts.last_resort, Infinity);
-      if (found.length) warnings.push("no result is marked as one: these were taken from the page's other headings");
+      if (found.length) unsure.push("no result is marked as one: these were taken from the page's other headings");
     }
     if (found.length) {
       const over = refusals.filter((rule) => rule.css.length && !rule.unless_area && holds(rule, []));
@@ -282,7 +288,8 @@
     return {
       ...judge(found, loading),
       results: found,
-      warnings,
+      warnings: [...unsure, ...warnings],
+      unsure,
       url: location.href,
       title: dom.titleOf(document),
       lang: attribute(dom.rootOf(document), "lang"),
@@ -290,5 +297,5 @@
     };
   }
 
-  return { candidates, mayHold, results, whole, read };
+  return { candidates, mayHold, results, nodesOf, whole, read };
 })

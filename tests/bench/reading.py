@@ -9,12 +9,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from castlenb import page
-from castlenb.captures import _Interception
 from castlenb.cdp.connection import Connection
 from castlenb.cdp.endpoint import discover
 from castlenb.cdp.tab import background_tab
 from castlenb.engines import ENGINES, engine
 from castlenb.lab import Chromium
+from castlenb.replays import _Stand
 
 from ..browser.real_pages import RealPage, pages
 from .rows import Limit, Row, measure
@@ -60,9 +60,9 @@ async def _first_reads(name: str, several: Sequence[RealPage]) -> list[float]:
         for saved in [*several] * LOADS:
             html = gzip.decompress(saved.file.read_bytes()).decode("utf-8", "replace")
             async with background_tab(connection, prepare=prepare) as tab:
-                served = _Interception()
-                await served.stand(tab, html, whose, None)
-                assert served.url is not None
+                served = _Stand(whose)
+                await served.load(tab, html, None)
+                await served.intercept(tab)
                 await tab.navigate(served.url)
                 world = await tab.world(page.WORLD)
                 ms, results = await tab.session.evaluate("castlenb", context_id=world, await_promise=True)

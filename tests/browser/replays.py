@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 import castlenb as cn
-from castlenb.captures import Replay
+from castlenb.replays import Replay
 
 _Key = tuple[str, str]
 _tabs: dict[_Key, tuple[ExitStack, Replay]] = {}

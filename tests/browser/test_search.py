@@ -11,7 +11,7 @@ import pytest
 
 import castlenb as cn
 from castlenb import bridge
-from castlenb.serp import COLUMNS
+from castlenb.results import COLUMNS
 
 from .conftest import Onlooker
 

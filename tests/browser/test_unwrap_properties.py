@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import castlenb as cn
-from castlenb.captures import Replay
 from castlenb.engines import ENGINES
 from castlenb.engines.base import Engine, LinkForm
+from castlenb.replays import Replay
 
 ROWS = {
     "google": (

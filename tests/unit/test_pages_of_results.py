@@ -9,7 +9,7 @@ import pytest
 from castlenb.asked import Asked
 from castlenb.browser import Browser
 from castlenb.engines import ENGINES, Engine, EngineError
-from castlenb.serp import COLUMNS, page_from
+from castlenb.results import COLUMNS, page_from
 from castlenb.target import Target
 from castlenb.visit import Visit
 
