@@ -168,7 +168,7 @@ class Replay:
             await self._read()
         assert self._visit is not None
         errand = replace(self._errand, query=self._query())
-        kept = await take(self._visitor, self._visit, errand, captured_at=captured_at)
+        kept = await take(self._visitor, self._visit, errand, captured_at=captured_at, blank=False)
         return replace(kept, timeline={}, timings={})
 
 

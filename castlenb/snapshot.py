@@ -125,7 +125,7 @@ class Capture:
         target = Path(path)
         if target.is_dir():
             target /= self.name()
-        packed = gzip.compress(self._as_bytes(), mtime=0)
+        packed = gzip.compress(self._as_bytes(), 6, mtime=0)
         # Beside it first: a file of that name is whole, or it is the one that was there before.
         beside = target.with_name(f"{target.name}.{os.getpid()}.new")
         try:

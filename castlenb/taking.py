@@ -10,7 +10,8 @@ from datetime import datetime
 from typing import Any
 
 from . import page
-from .errors import CaptureError, CastleError
+from .cdp.tab import Tab
+from .errors import CaptureError, CastleError, Misuse
 from .snapshot import Capture, Frame
 from .visit import Errand, Visit, Visitor
 
@@ -23,23 +24,41 @@ TAKE_S = 30.0
 
 
 async def take(
-    visitor: Visitor, visit: Visit, errand: Errand, *, captured_at: datetime | None = None, timeout_s: float = TAKE_S
+    visitor: Visitor,
+    visit: Visit,
+    errand: Errand,
+    *,
+    captured_at: datetime | None = None,
+    blank: bool = True,
+    timeout_s: float = TAKE_S,
 ) -> Capture:
     """The page that a visit has ended on, while its tab is open. Nothing on the page is touched.
 
     Args:
+        blank: what was taken is redacted on a blank tab of its own, for a stranger's page can forbid that anything is
+            parsed in it, and would know of it. One that is replayed can not.
         captured_at: when it was, for a page that is older than this visit.
 
     Raises:
         CaptureError: the page can not be taken.
         TabClosed, TabCrashed, ConnectionLost, CallTimeout: the tab went away, or did not answer.
     """
-    tab = visitor.tab
-    expression = page.take_expression(errand.engine.spec(), errand.engine.private.as_json())
-    try:
+    spec, places = errand.engine.spec(), errand.engine.private.as_json()
+
+    async def told(tab: Tab, expression: str) -> dict[str, Any]:
         context = await tab.world(page.WORLD, timeout=timeout_s)
-        said = json.loads(await tab.session.evaluate(expression, context_id=context, timeout=timeout_s))
-    except CastleError as failed:
+        return dict(json.loads(await tab.session.evaluate(expression, context_id=context, timeout=timeout_s)))
+
+    try:
+        taken = await told(visitor.tab, page.take_expression())
+        refused = visit.reading["page_state"] == "challenge"
+        keep = page.keep_expression(spec, places, taken, refused=refused)
+        if blank:
+            async with errand.browser.tab() as aside:
+                said = await told(aside, keep)
+        else:
+            said = await told(visitor.tab, keep)
+    except (CastleError, Misuse) as failed:  # Misuse: it is more than Chrome takes in one message
         raise CaptureError(f"the page at {visit.reading['url']} could not be taken: {failed}") from failed
     html, at = said["html"], said["answer"]
     answer = visit.answer or {}

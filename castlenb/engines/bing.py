@@ -291,7 +291,7 @@ SPECIMEN = """<ol id="b_results">
 # Seen on saved pages of 2022 to 2026: who is signed in, and where the page believes them to be.
 PRIVATE = Private(
     account=("#id_h", "#id_d", "#id_n", "#id_l", "#b_idProviders"),
-    location=("#b_footer", "#g_EfLoc", "#PromptDetails", "[data-lat][data-lon][data-disp]"),
+    location=("#b_footer", ".locTw", "#g_EfLoc", "#PromptDetails", "[data-lat][data-lon][data-disp]"),
     asked=("q", "setlang", "cc", "mkt", "filters", "first", "count", "FORM", "form"),
 )
 

@@ -76,20 +76,27 @@ return pieces.map((html) => html && inert(html).body);
 }})({json.dumps(pieces)})"""
 
 
-def take_expression(spec: dict[str, Any], places: dict[str, Any]) -> str:
-    """An expression that evaluates to the page as a capture keeps it, as JSON text (see ``take.js``), in the world in
-    which the init script has run.
+def take_expression() -> str:
+    """An expression that evaluates to the page as it stands, as JSON text (see ``take.js``), in the world in which the
+    init script has run."""
+    return f"{script('take')}(globalThis.castlenb)"
+
+
+def keep_expression(spec: dict[str, Any], places: dict[str, Any], taken: dict[str, Any], *, refused: bool) -> str:
+    """An expression that evaluates to what a capture keeps of a page that was taken, as JSON text (see ``keep.js``).
 
     Args:
         places: where the engine's pages tell of a person, as ``Private.as_json`` gives it.
+        taken: what :func:`take_expression` has evaluated to.
+        refused: the page is one that asks for a person.
     """
-    return f"""((spec, places) => {{
+    return f"""((spec, places, taken, refused) => {{
 const reading = {_reading()};
 const inert = {script("inert")};
-const redactor = {script("redact")};
-const taken = {script("take")}(spec, places, reading, inert, redactor, globalThis.castlenb);
-return taken;
-}})({json.dumps(spec, sort_keys=True)}, {json.dumps(places)})"""
+const redactor = {script("redact")}(spec, places, taken.url, refused);
+const kept = {script("keep")}(taken, reading, inert, redactor);
+return kept;
+}})({json.dumps(spec, sort_keys=True)}, {json.dumps(places)}, {json.dumps(taken)}, {json.dumps(refused)})"""
 
 
 def grow_script(frames: Sequence[Sequence[Any]], place: str) -> str:

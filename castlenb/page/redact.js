@@ -5,7 +5,10 @@
 //                                      answer stay as they are read. A `piece` is of an answer, and nothing else is in it.
 //   address(url)                       an address of the engine's own, without what is no part of the question
 //   list()                             what went: [{what, where, count}]
-(function (spec, places) {
+//
+// `url` is the page's address, and `refused` whether it is a page that asks for a person: such a one has a token where others
+// have the question.
+(function (spec, places, url, refused) {
   const getter = (type, name) => Function.prototype.call.bind(Object.getOwnPropertyDescriptor(type.prototype, name).get);
   const setter = (type, name) => Function.prototype.call.bind(Object.getOwnPropertyDescriptor(type.prototype, name).set);
   const method = (type, name) => Function.prototype.call.bind(type.prototype[name]);
@@ -23,6 +26,9 @@
   const select = method(Document, "querySelectorAll");
   const content = getter(HTMLTemplateElement, "content");
   const walk = method(Document, "createTreeWalker");
+  const head = getter(Document, "head");
+  const create = method(Document, "createElement");
+  const prepend = method(Element, "prepend");
 
   const GONE = "…";
   const ASKED = new Set(places.asked);
@@ -35,7 +41,6 @@
   // ---- what went --------------------------------------------------------------------------------------------------
 
   const went = new Map();
-  let refused = false; // such a page has a token where others have the question
   let noted = true; // pieces of an answer are no news: the page holds the last of them
 
   function note(what, where) {
@@ -121,21 +126,21 @@
       note("e-mail address", where);
       return "mailto:";
     }
-    let url;
+    let parsed;
     try {
-      url = new URL(bare, base);
+      parsed = new URL(bare, base);
     } catch {
       return words(value, where);
     }
-    if (!/^https?:$/.test(url.protocol)) return bare.startsWith("#") ? tokens(value, where) : value;
+    if (!/^https?:$/.test(parsed.protocol)) return bare.startsWith("#") ? tokens(value, where) : value;
     const [, path, query, hash] = /^([^?#]*)(\?[^#]*)?(#.*)?$/s.exec(bare);
-    if (!OWN.test(url.host)) {
+    if (!OWN.test(parsed.host)) {
       const kept = (query || "").replace(EMAIL, GONE).replace(COORDINATES, GONE);
       if (kept !== (query || "")) note("link parameter", where);
       const way = replaced(path, COORDINATES, () => true, "coordinates", where);
       return (where === "href" ? way : tokens(way, where)) + tokens(kept, where) + (hash || "");
     }
-    const leads = WRAPPING.get(url.pathname);
+    const leads = WRAPPING.get(parsed.pathname);
     const pairs = (query || "").slice(1).split("&").map((pair) => {
       const [, name, given] = /^([^=]*)=?(.*)$/s.exec(pair);
       if (!given) return tokens(pair, where);
@@ -177,6 +182,9 @@
 
   function redact(document, reading, piece = false) {
     noted = !piece;
+    const base = create(document, "base"); // what its links are told from, where the page is not
+    set(base, "href", url);
+    prepend(head(document), base);
     const { dom, reader } = reading(document);
     const { kept, answers } = piece ? whole(document) : readFrom(document, dom, reader);
     const root = select(document, "html")[0];
@@ -185,6 +193,7 @@
     }
     comments(document, answers);
     for (const element of select(document, "*")) {
+      if (element === base) continue;
       const stays = kept.has(element);
       const type = nameOf(element);
       if (type === "template" && textOf(content(element))) setText(content(element), ""), note("inline data", "template");
@@ -198,12 +207,13 @@
         if (said !== value) set(element, name, said);
       }
     }
+    detach(head(document), base);
     const walker = walk(document, root, NodeFilter.SHOW_TEXT);
     while (walker.nextNode()) {
       const above = parentOf(walker.currentNode);
       if (!above || kept.has(above) || ["style", "title", "textarea"].includes(nameOf(above))) continue;
       const text = textOf(walker.currentNode);
-      const said = words(text, "text");
+      const said = uris(words(text, "text"), "text");
       if (said !== text) setText(walker.currentNode, said);
     }
   }
@@ -215,9 +225,7 @@
       kept.add(element);
       for (const each of within(element, "*")) kept.add(each);
     };
-    const { results, page_state } = reader.read();
-    refused = page_state === "challenge";
-    for (const row of results) for (const node of reader.nodesOf(row)) keep(node);
+    for (const row of reader.read().results) for (const node of reader.nodesOf(row)) keep(node);
     const areas = AREA ? [...select(document, AREA)] : [];
     const found = WRAPPER ? [...select(document, WRAPPER)] : [];
     const answers = found.filter(
@@ -243,7 +251,7 @@
     }
   }
 
-  // In an answer they tell which source a mark names.
+  // In an answer they tell which source a mark names, and hold its picture.
   function comments(document, answers) {
     const walker = walk(document, document, NodeFilter.SHOW_COMMENT);
     const found = [];
@@ -251,13 +259,18 @@
     for (const each of found) {
       let above = parentOf(each);
       while (above && !answers.has(above)) above = parentOf(above);
-      if (above) continue;
+      if (above) {
+        const text = textOf(each);
+        const said = uris(text, "comment");
+        if (said !== text) setText(each, said);
+        continue;
+      }
       if (textOf(each)) note("inline data", "comment");
       detach(nodeAbove(each), each);
     }
   }
 
-  const DATA_URI = /\bdata:[^\s"'()<>]{2,}/gi;
+  const DATA_URI = /\bdata:(?:image|audio|video|font|application|text)(?:\/|\\u002f|%2F)[^\s"'()<>&]{2,}/gi;
 
   function styles(element) {
     const text = textOf(element);
@@ -267,7 +280,6 @@
 
   const uris = (text, where) =>
     text.replace(DATA_URI, (found) => {
-      if (found.toLowerCase() === "data:,") return found;
       note("data URI", where);
       return "data:,";
     });
@@ -296,7 +308,7 @@
     if (name === "nonce" || name === "integrity") return "";
     if (ADDRESSES.has(name) || /^(?:https?:)?\/\/|^\/\w|^data:/i.test(value)) {
       if (stays && (name === "href" || name === "data-url") && dom.follow(element, value)) return value;
-      return link(value, location.href, name);
+      return link(value, url, name);
     }
     if (POINTERS.has(name)) return tokens(value, name);
     if (stays && (LABELS.has(name) || MARKS.has(name) || HOOKED.has(name) || name === "value")) return value;
@@ -312,11 +324,11 @@
     return "";
   }
 
-  const address = (url) => link(nested(url), url, "address");
+  const address = (given) => link(nested(given), url, "address");
 
   // A refusal's address says where it would lead on, as a whole address with its own tokens.
-  function nested(url) {
-    return url.replace(/([?&]continue=)([^&#]+)/, (_, name, given) => {
+  function nested(whole) {
+    return whole.replace(/([?&]continue=)([^&#]+)/, (_, name, given) => {
       try {
         return name + encodeURIComponent(link(decodeURIComponent(given), url, "address"));
       } catch {

@@ -12,10 +12,10 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from . import reading, searching, starting, talking, timing, watching
+from . import capturing, reading, searching, starting, talking, timing, watching
 from .rows import MEASURES, Row
 
-THEMES = (starting, talking, reading, searching, watching, timing)  # importing them registers their measures
+THEMES = (starting, talking, reading, searching, watching, timing, capturing)  # importing them registers their measures
 RESULT = Path("build/bench.json")
 COLUMNS = ("name", "unit", "value", "peer value", "ratio", "≤ 95 %", "limit", "n", "")
 

@@ -100,6 +100,27 @@ def test_it_can_not_tell_that_castlenb_is_there(web: cn.Lab) -> None:
         assert when == "leaving" or len(names) > 1000, "it did look around"
 
 
+def test_it_can_not_tell_that_it_is_kept(web: cn.Lab) -> None:
+    """A capture writes the page out and touches nothing: the page is left as it would have been."""
+    what = hostile(MEEK)
+    web.play(what)
+    web.web.server.requests.clear()
+    kept = cn.capture(QUERY, deadline_s=60, browser=web.browser)
+    watched = noticed(web)
+    assert watched["late"]["called"] == {}
+    page, _ = asked(web, what)
+    again = kept.read(browser=web.browser)
+    assert [record["url"] for record in again.records] == [record["url"] for record in page.records]
+    assert [record["title"] for record in again.records] == [record["title"] for record in page.records]
+    web.web.server.requests.clear()
+    alone(web, page.url)
+    by_itself = noticed(web)
+    for when in ("late", "leaving"):
+        names, names_by_itself = watched[when].pop("names"), by_itself[when].pop("names")
+        assert names == names_by_itself, when
+        assert watched[when] == by_itself[when], when
+
+
 def noticed(lab: cn.Lab) -> dict[str, dict[str, Any]]:
     """What the page reported: ``late``, when all was there, and ``leaving``."""
     until = time.monotonic() + 30

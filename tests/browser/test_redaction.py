@@ -147,6 +147,7 @@ OTHERS = {
         + f'<li class="b_algo"><h2><a href="https://www.bing.com/ck/a?!&amp;&amp;p={TOKEN}X&amp;u=a1aHR0cHM6Ly9iLmV4YW1wbGUv">Two</a></h2><div class="b_caption"><p>More.</p></div></li></ol>',
         f'<div id="id_h" role="complementary" aria-label="Account"><a id="id_l" href="/fd/auth?id={TOKEN}"><span id="id_n">{NAME}</span><img id="id_p" src="data:image/png;base64,c2VjcmV0" alt="{NAME}"></a></div>'
         f'<div id="id_d">{MAIL}</div><form action="/search"><input name="q" value="made up"><input type="hidden" name="cvid" value="{TOKEN}"></form>'
+        f'<span class="locTw"><img alt="Change location" src="x.svg">Results near {PLACE} <div>Change</div></span><div id="b_EmbDivs"><div>data:image/jpeg;base64,c2VjcmV0c2VjcmV0</div></div>'
         f'<div id="g_EfLoc" data-lat="{LATITUDE}" data-lon="{LONGITUDE}" data-disp="{PLACE}" data-source="4"></div>'
         f'<a href="/search?q=made+up&amp;first=11&amp;FORM=PERE&amp;cvid={TOKEN}">2</a><footer id="b_footer">{PLACE} {V4}</footer>',
     ),
