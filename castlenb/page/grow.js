@@ -13,12 +13,11 @@
   const due = () => frames[next][0] + late;
 
   function turn() {
-    const before = next;
-    for (; next < frames.length && due() <= performance.now(); next++) {
-      const [, head, tail, middle] = frames[next];
+    if (due() <= performance.now()) {
+      const [, head, tail, middle] = frames[next++];
       html = html.slice(0, head) + middle + html.slice(html.length - tail);
+      show(); // one a turn: two that stand in one turn are one change to whoever watches
     }
-    if (next > before) show();
     if (next < frames.length) setTimeout(turn, Math.max(0, due() - performance.now()));
   }
 
