@@ -149,9 +149,41 @@ def test_a_refusal_carries_its_page(lab: cn.Lab, tmp_path: Path, plays: str, err
     [again] = cn.read(kept.save(tmp_path), browser=lab.browser)
     assert (again.page_state, again.challenge_kind) == (raised.value.page.page_state, raised.value.page.challenge_kind)
     with pytest.raises(error) as raised:
-        cn.capture(QUERY, path=tmp_path / "none.capture.gz", browser=lab.browser)
+        cn.capture(QUERY, path=tmp_path / "none.capture.gz", even_if_blocked=True, browser=lab.browser)
     assert raised.value.capture.html
     assert not (tmp_path / "none.capture.gz").exists()
+
+
+def test_a_capture_keeps_to_what_the_engine_has_said(lab: cn.Lab) -> None:
+    lab.play("sorry")
+    with pytest.raises(cn.SearchChallengeError) as first:
+        cn.capture(QUERY, ai_answer=False, browser=lab.browser)
+    assert first.value.retry_at is not None
+    for call in (cn.capture, cn.search):
+        with pytest.raises(cn.SearchChallengeError, match="was not sent") as refused:
+            call(QUERY, browser=lab.browser)
+        assert (refused.value.page, refused.value.capture) == (None, None)
+    assert len(lab.web.searches()) == 1, "it was sent all the same"
+    lab.web.play("instant")
+    cn.capture(QUERY, ai_answer=False, even_if_blocked=True, browser=lab.browser)
+    cn.capture(QUERY, ai_answer=False, browser=lab.browser)  # a page that was answered has ended it
+
+
+def test_a_capture_takes_its_turn_in_a_replay_s_tab(lab: cn.Lab, grown: tuple[cn.Capture, cn.SearchPage]) -> None:
+    kept, live = grown
+    with cn.replay(results_page(rows=2), engine="google", browser=lab.browser) as opened:
+        assert len(opened.read()) == 2
+        opened.show(kept)
+        found = opened.read()
+        assert (found.query, said(found)) == (QUERY, said(live))
+        assert opened.capture().query == QUERY
+        opened.show(results_page(rows=1))
+        assert (opened.read().query, len(opened.capture().html) < len(kept.html)) == ("tea pots", True)
+    with (
+        cn.replay(kept, growth=True, browser=lab.browser) as opened,
+        pytest.raises(cn.Misuse, match="that one page"),
+    ):
+        opened.show(kept)
 
 
 @pytest.mark.parametrize("takes", ["throw new Error('no')", "null", "'{}'", "new Promise(() => { for (;;); })"])

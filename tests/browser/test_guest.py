@@ -103,9 +103,9 @@ def no_lab(lab: cn.Lab) -> Iterator[str]:
 def test_a_wait_for_the_pace_is_said_and_can_be_interrupted(no_lab: str, caplog: pytest.LogCaptureFixture) -> None:
     pace = [(2, 300)]
     with cn.connect(no_lab) as browser:
-        for query in ("one", "two"):
-            page = cn.search(query, browser=browser, pace=pace)
-            assert page.timings["queued_ms"] is not None
+        page = cn.search("one", browser=browser, pace=pace)
+        assert page.timings["queued_ms"] is not None
+        cn.capture("two", ai_answer=False, browser=browser, pace=pace)
         waiting = bridge._Job(aio.search("three", browser=browser, pace=pace))
         until = time.monotonic() + 15
         while "asked again" not in caplog.text and time.monotonic() < until:
