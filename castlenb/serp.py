@@ -256,9 +256,8 @@ def _page_asked_for(visits: Sequence[Visit], asked: Asked, house: Browser) -> Se
 
 def is_telling(visit: Visit) -> bool:
     """Whether somebody will want to look at the page itself: it refused, could not be read, or has drifted."""
-    answer_warns = bool(visit.answer and visit.answer["warnings"])
-    kept_apart = visit.reading["page_state"] not in ("results", "no_results")
-    return kept_apart or answer_warns or bool(visit.reading["unsure"])
+    refused = visit.reading["page_state"] not in ("results", "no_results")
+    return refused or bool(visit.reading["unsure"]) or bool(visit.answer and visit.answer["warnings"])
 
 
 def raise_for_state(page: SearchPage, sent_to: str, block: Block | None = None, capture: Capture | None = None) -> None:

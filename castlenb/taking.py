@@ -40,8 +40,7 @@ async def take(
         captured_at: when it was, for a page that is older than this visit.
 
     Raises:
-        CaptureError: the page can not be taken.
-        TabClosed, TabCrashed, ConnectionLost, CallTimeout: the tab went away, or did not answer.
+        CaptureError: the page can not be taken: it is too large, its tab went away, or did not answer.
     """
     spec, places = errand.engine.spec(), errand.engine.private.as_json()
 

@@ -21,6 +21,7 @@ from .test_replay import Listener, everything_that_loads, results_page
 
 QUERY = "pour over coffee"
 SLACK_MS = 250
+DATA = Path(__file__).parents[2] / "data" / "captures"
 
 
 @pytest.fixture(scope="module")
@@ -282,3 +283,13 @@ def test_the_command(lab: cn.Lab, tmp_path: Path, capsys: pytest.CaptureFixture[
     lab.play("instant")
     assert cli.main(["capture", "tea", "--no-ai", "-o", str(tmp_path / "no" / "where"), *target]) == 1
     assert "No such file" in capsys.readouterr().err
+
+
+def test_the_captures_of_the_repository(lab: cn.Lab) -> None:
+    table = captures.corpus(DATA)
+    assert set(table["engine"]) == set(ENGINES)
+    for row in table.to_dict("records"):
+        page = cn.Capture.load(DATA / row["file"]).read(browser=lab.browser)
+        assert (page.page_state, len(page)) == (row["page_state"], row["results"]), row["file"]
+        assert page.answer is not None
+        assert page.answer.state == (row["answer_state"] if row["page_state"] == "results" else "absent"), row["file"]
