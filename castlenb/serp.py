@@ -11,31 +11,20 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, urlsplit
 
 from . import bridge, display
 from .answer import AIAnswer, answer_from, changes_from, citation_ranks
 from .asked import Asked
 from .beside import Progress
-from .blocks import EMPTY, Block
-from .browser import Browser, BrowserLike, Turn, browser_for
+from .browser import Browser, BrowserLike, browser_for
 from .dates import plainly_older
 from .engines import Engine
 from .engines import engine as engine_named
-from .errors import (
-    ConnectionLost,
-    EndpointError,
-    Misuse,
-    NeedsPerson,
-    NoResultsError,
-    SearchChallengeError,
-    SearchError,
-    SearchTimeout,
-    SuspectedBlockError,
-    UnparseableError,
-)
+from .errors import ConnectionLost, EndpointError, SearchTimeout
 from .links import locations, site_of
+from .manners import Turn
 from .pacing import PaceLike
+from .refusals import not_sent, raise_for_state
 from .visit import Errand, Visit, open_visitor
 
 if TYPE_CHECKING:
@@ -297,7 +286,7 @@ async def searched(
 ) -> SearchPage:
     """One search in a turn that the caller holds; ``called`` is when the caller was (``time.perf_counter``)."""
     if refused := turn.refused.get(asked.engine.name):
-        raise _refused(refused, asked, house)
+        raise not_sent(refused, asked, house)
     visits = await _visited(Errand(asked.engine, asked.query, house, progress), asked)
     page = _page_asked_for(visits, asked, house)
     total_ms = (time.perf_counter() - called) * 1000
@@ -309,15 +298,6 @@ async def searched(
     block = await house.came(turn, page.engine, page.query, page.page_state, page.challenge_kind)
     raise_for_state(page, visits[0].url, block)
     return page
-
-
-def _refused(block: Block, asked: Asked, house: Browser) -> NeedsPerson:
-    url = asked.url(0)
-    where = (asked.engine.name, asked.query, url, house.address)
-    when: dict[str, Any] = {"human_url": url, "retry_at": block.retry_at, "refused_at": block.since}
-    if block.kind == EMPTY:
-        return SuspectedBlockError(*where, **when)
-    return SearchChallengeError(block.kind, *where, **when)
 
 
 async def _visited(errand: Errand, asked: Asked) -> list[Visit]:
@@ -449,34 +429,6 @@ def _answer(visit: Visit, said: Mapping[str, Any], engine: Engine) -> AIAnswer:
     )
 
 
-def raise_for_state(page: SearchPage, sent_to: str, block: Block | None = None) -> None:
-    """Raises the error that stands for the page's state; returns where there are results.
-
-    Args:
-        sent_to: the address that the tab was sent to, which is not always that at which it ended.
-        block: the cool-down that the page has started, if any.
-    """
-    where = (page.engine, page.query, page.url, page.browser)
-    person: dict[str, Any] = {
-        "human_url": _human_url(page, sent_to),
-        "retry_at": block and block.retry_at,
-        "page": page,
-    }
-    match page.page_state:
-        case "results":
-            return
-        case "challenge":
-            raise SearchChallengeError(str(page.challenge_kind), *where, **person)
-        case "no_results":
-            raise NoResultsError(*where, page=page)
-        case "unparseable":
-            raise UnparseableError(*where, page=page)
-        case "suspected_block":
-            raise SuspectedBlockError(*where, **person)
-        case other:
-            raise SearchError(*where, page=page) from Misuse(f"a reader returned the page state {other!r}")
-
-
 def _ranked(pages: Sequence[Sequence[Mapping[str, Any]]]) -> tuple[list[dict[str, Any]], list[tuple[int, int]]]:
     """One list over all pages, numbered from 1, without the rows that an earlier page has; and of each page how many
     of its rows those were, and how many it has.
@@ -494,12 +446,3 @@ def _ranked(pages: Sequence[Sequence[Mapping[str, Any]]]) -> tuple[list[dict[str
         repeated.append((len(rows) - len(new), len(rows)))
         known.update(keys)
     return [{**row, "rank": rank} for rank, row in enumerate(kept, start=1)], repeated
-
-
-def _human_url(page: SearchPage, sent_to: str) -> str:
-    """What a person has to open: the results page that the refusal's address names, else the one that was asked for.
-
-    The refusal's own address can be a dead end, as DuckDuckGo's is.
-    """
-    target = parse_qs(urlsplit(page.url).query).get("continue", [""])[0]
-    return target if urlsplit(target).hostname in engine_named(page.engine).hosts else sent_to

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from ..browser import Browser, Turn
+from ..browser import Browser
 from ..engines import Engine
 from ..engines import engine as engine_named
 from ..errors import CastleError, ConnectionLost, EndpointError, SearchTimeout, SessionLost, redact
+from ..manners import Turn
 from ..pacing import PaceLike
 from ..visit import AnswerRule, Errand, Rule, Visit, Visitor, open_visitor
 from .journal import Record
