@@ -427,6 +427,8 @@ class Browser:
             ]
             await asyncio.gather(*left, return_exceptions=True)
             await connection.aclose()
+        if self._desk is not None and self._desk.is_lab:
+            self._desk.book.close()  # it lies in the lab's folder, which is about to be removed
 
     def __enter__(self) -> Self:
         return self

@@ -1,4 +1,4 @@
-"""``castlenb search | compare | measure | read | doctor | lab | demo``."""
+"""``castlenb search | compare | measure | read | doctor | cleared | lab | demo``."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ import sys
 import textwrap
 import threading
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import Lab, bridge, captures, compare, connect, display, measure, search
+from . import Lab, bridge, captures, compare, display, measure, search
 from .answer import AIAnswer
 from .asked import MAX_RESULTS
+from .browser import Browser
 from .captures import PathLike
+from .doctor import Examination
 from .engines import ENGINES, RECENCIES, EngineError
 from .engines import engine as engine_named
-from .errors import CastleError, EndpointError, TargetError
+from .errors import CastleError, TargetError
 from .serp import SearchPage
 from .study.records import VALID_OUTCOMES
 from .target import resolve_target
@@ -98,7 +101,17 @@ def _parser() -> argparse.ArgumentParser:
     saved.add_argument("--json", action="store_true", help="one JSON object a line")
     _add_target(saved, "the Chrome to read them in (default: a throwaway Chromium)")
 
-    _add_target(add("doctor", _doctor, "Say which Chrome would be used, who decided it, and whether it answers."))
+    ill = add("doctor", _doctor, "Say which Chrome would be used, whether it answers, and how engines stand with us.")
+    ill.add_argument(
+        "--report", metavar="FILE", help="write a report that is fit to share, as JSON, in place of saying it"
+    )
+    _add_target(ill)
+
+    done = add(
+        "cleared", _cleared, "Say that a person has cleared what an engine showed, so that it may be asked again."
+    )
+    done.add_argument("engine", choices=list(ENGINES), help="which engine")
+    _add_target(done)
 
     stage = add("lab", _lab, "Start a throwaway Chromium with engines of our own making, until interrupted.")
     stage.add_argument("--scenario", default="2026-08-04", help="what the engines play (default 2026-08-04)")
@@ -261,17 +274,22 @@ def _doctor(args: argparse.Namespace) -> int:
     except TargetError as wrong:
         print(f"target      none: {wrong}")
         return FAILED
-    print(f"target      {target}")
-    print(f"decided by  {target.decided_by}")
-    try:
-        with connect(args.target) as browser:
-            print("reachable   yes")
-            for name, value in browser.version.items():
-                if name in ("Browser", "Protocol-Version", "User-Agent"):
-                    print(f"{name.lower():<12}{value}")
-    except EndpointError as wrong:
-        print(f"reachable   no: {wrong.problem}")
-        return FAILED
+    found = Examination(target)
+    if args.report:
+        Path(args.report).write_text(found.report() + "\n", "utf-8")
+        print(f"{args.report} holds no address, no name and nothing that was searched for; look it over, and share it")
+    else:
+        for name, said in found.lines():
+            print(f"{name:<12}{said}")
+    return OK if found.wrong is None else FAILED
+
+
+def _cleared(args: argparse.Namespace) -> int:
+    target = resolve_target(args.target)
+    known = Browser(target).cleared(args.engine)
+    print(
+        f"{args.engine} may be asked again at {target}" if known else f"{args.engine} was in no cool-down at {target}"
+    )
     return OK
 
 

@@ -31,7 +31,8 @@
     Misuse                        a bug in the calling code                      (a RuntimeError, no CastleError)
 
 An error carries its facts as attributes and builds its sentence from them; the sentence says what was wrong and,
-where a person can do something about it, what.
+where a person can do something about it, what. An address in a sentence has the values of its query left out, because
+sentences end up in logs and notebooks, and engines put tokens there; only what a person has to open is whole.
 """
 
 from __future__ import annotations
@@ -237,7 +238,8 @@ class ScriptError(CastleError):
         super().__init__(details)
 
     def __str__(self) -> str:
-        thrown = self.details.get("exception", {})
+        thrown = self.details.get("exception")
+        thrown = thrown if isinstance(thrown, dict) else {}
         said = thrown.get("description") or thrown.get("value") or self.details.get("text", "unknown error")
         return f"a script of ours failed in the page: {said}"
 
@@ -264,7 +266,7 @@ class NavigationFailed(CastleError):
         super().__init__(url, error_text)
 
     def __str__(self) -> str:
-        return f"{self.url} could not be opened: {self.error_text}" + (f". {self.hint}" if self.hint else "")
+        return f"{redact(self.url)} could not be opened: {self.error_text}" + (f". {self.hint}" if self.hint else "")
 
 
 # Saved pages and the lab
@@ -365,7 +367,7 @@ class SearchError(CastleError):
 
     def sentence(self) -> str:
         """What happened and what to do, in words."""
-        return f"no results at {self.url}"
+        return f"no results at {redact(self.url)}"
 
 
 class NeedsPerson(SearchError):
@@ -445,8 +447,8 @@ class UnparseableError(SearchError):
 
     def sentence(self) -> str:
         return (
-            f"the page at {self.url} has a results area that yields nothing: its mark-up has changed and the selectors "
-            "of this engine need to be verified"
+            f"the page at {redact(self.url)} has a results area that yields nothing: its mark-up has changed and the "
+            "selectors of this engine need to be verified"
         )
 
 
@@ -466,4 +468,4 @@ class SearchTimeout(SearchError, TimeoutError):
         self.seconds = seconds
 
     def sentence(self) -> str:
-        return f"no results within {self.seconds:g} s (while: {self.phase}, at {self.url})"
+        return f"no results within {self.seconds:g} s (while: {self.phase}, at {redact(self.url)})"

@@ -36,6 +36,9 @@ BUSY_S = 1.0
 ALONE_S = 30.0
 """How long memory is used in the file's place before the file is tried again."""
 
+IDLE_S = 30.0
+"""After so long without work the file is closed and the thread ends, until there is some: labs come and go."""
+
 FILE = "manners-1.sqlite3"
 """Named for its layout: another version of castlenb with another layout keeps a file of its own."""
 
@@ -109,6 +112,12 @@ class Ledger:
 
         self._give(job)
 
+    def close(self) -> None:
+        """Closes the file once all works are done; the next one opens it again."""
+        with self._starting:
+            if self._thread is not None:
+                self._jobs.put(self._close_file)
+
     def _give(self, job: Callable[[], None]) -> None:
         with self._starting:
             if self._thread is None:
@@ -116,11 +125,20 @@ class Ledger:
                 # which is when the last tabs are closed and struck off.
                 self._thread = threading.Thread(target=self._live, name="castlenb ledger", daemon=True)
                 self._thread.start()
-        self._jobs.put(job)
+            self._jobs.put(job)
 
     def _live(self) -> None:
         while True:
-            self._jobs.get()()
+            try:
+                job = self._jobs.get(timeout=IDLE_S)
+            except queue.Empty:
+                with self._starting:
+                    if not self._jobs.empty():
+                        continue
+                    self._close_file()
+                    self._thread = None
+                    return
+            job()
 
     def _do(self, work: Work[T]) -> T:
         if time.monotonic() >= self._alone_until:
@@ -141,7 +159,8 @@ class Ledger:
                 self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 self._file = _patiently_connected(str(self.path))
             except OSError as failed:
-                raise sqlite3.OperationalError(str(failed)) from failed
+                # Without the path, which can bear somebody's name.
+                raise sqlite3.OperationalError(failed.strerror or type(failed).__name__) from failed
             except sqlite3.DatabaseError as failed:
                 if isinstance(failed, sqlite3.OperationalError):  # busy, full, read-only: not the file's fault
                     raise
@@ -151,9 +170,7 @@ class Ledger:
 
     def _give_up_on_file(self, failed: sqlite3.Error) -> None:
         if self._file is not None:
-            with contextlib.suppress(sqlite3.Error):
-                self._file.close()
-            self._file = None
+            self._close_file()
             if not isinstance(failed, sqlite3.OperationalError):  # damaged under our hands
                 self._put_aside(failed)
         if not self.alone:
@@ -165,6 +182,12 @@ class Ledger:
             )
         self.alone = str(failed)
         self._alone_until = time.monotonic() + ALONE_S
+
+    def _close_file(self) -> None:
+        if self._file is not None:
+            with contextlib.suppress(sqlite3.Error):
+                self._file.close()
+            self._file = None
 
     def _put_aside(self, failed: sqlite3.Error) -> None:
         aside = self.path.with_name(f"{self.path.name}.damaged-{int(time.time())}")

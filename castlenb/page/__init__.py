@@ -82,7 +82,7 @@ def _with_reader(spec: str, body: str) -> str:
     return f"""(() => {{ if (window !== window.top) return;
 const spec = {spec};
 const reading = {_reading()};
-if (location.href === "about:blank") {{
+if (location.href.split("#", 1)[0] === "about:blank") {{
   setTimeout(() => reading(new DOMParser().parseFromString(spec.specimen, "text/html")).reader.read());
   return;
 }}

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -103,7 +104,8 @@ def test_compare_prints_json(lab: cn.Lab) -> None:
     ]
     assert [pair["engine_b"] for pair in found["agreement"]] == ["brave", "duckduckgo", "duckduckgo"]
     [failure] = found["failures"]
-    assert (failure["engine"], failure["error"], failure["retry_at"]) == ("bing", "SearchChallengeError", None)
+    assert (failure["engine"], failure["error"]) == ("bing", "SearchChallengeError")
+    assert datetime.fromisoformat(failure["retry_at"]) > datetime.now(UTC)
     assert failure["human_url"] == "https://www.bing.com/search?q=tea&setlang=en"
 
 
@@ -137,6 +139,37 @@ def test_doctor_says_who_decided(lab: cn.Lab, tmp_path: Path) -> None:
     assert confused.returncode == 1
     assert "browser-target.json" in confused.stdout
     assert "'somewhere'" in confused.stdout
+
+
+def test_a_cool_down_is_shown_by_doctor_and_ended_by_who_cleared_it(
+    lab: cn.Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = ["--target", lab.web.target]
+    lab.play("sorry")
+    assert cli.main(["search", *target, "zebrafish", "embryos"]) == 1
+    assert "asks for a person" in capsys.readouterr().err
+    sent = len(lab.web.searches())
+    assert cli.main(["search", *target, "tea"]) == 1
+    said = capsys.readouterr().err
+    assert "this search was not sent" in said
+    assert "https://www.google.com/search?q=tea" in said
+    assert len(lab.web.searches()) == sent
+
+    assert cli.main(["doctor", *target]) == 0
+    assert "Google asked for a person (sorry)" in capsys.readouterr().out
+    report = tmp_path / "report.json"
+    assert cli.main(["doctor", *target, "--report", str(report)]) == 0
+    found = json.loads(report.read_text())
+    assert found["cool_downs"][0]["engine"] == "google"
+    assert found["chrome"]["Browser"].startswith("Chrome/")
+    for private in ("zebrafish", "embryos", str(Path.home()), lab.web.target, "127.0.0.1"):
+        assert private not in report.read_text()
+
+    lab.web.play("instant")
+    assert cli.main(["cleared", "google", *target]) == 0
+    assert cli.main(["search", *target, "tea"]) == 0
+    assert cli.main(["cleared", "google", *target]) == 0
+    assert "no cool-down" in capsys.readouterr().out
 
 
 def test_doctor_shows_no_token() -> None:
