@@ -16,7 +16,7 @@ import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
@@ -28,6 +28,7 @@ from .cdp.endpoint import discover
 from .cdp.tab import Tab, background_tab
 from .engines import ENGINES, engine
 from .errors import ConnectionLost, EndpointError, Misuse, SearchTimeout
+from .manners import Manners, Turn, manners_of
 from .pacing import PaceLike
 from .target import Target, TargetLike, resolve_target
 from .turns import Granted, Wait, Wanted, claim, given_up, not_asked
@@ -47,46 +48,6 @@ CLOSING_S = 1.0
 
 CONNECT_S = 20.0
 """How long connecting may take where no visit's deadline says otherwise."""
-
-
-@dataclass(frozen=True)
-class Turn:
-    """A place in line that has come up.
-
-    Attributes:
-        queued_ms: how long it was waited for, for a place and for the pace.
-        refused: engines that are not to be asked now, because they have turned us away; see ``retry_at``.
-        known: engines that have, or seemed to, and may be asked.
-        warnings: what a reader of the results should know.
-    """
-
-    queued_ms: float = 0.0
-    refused: Mapping[str, Block] = field(default_factory=dict)
-    known: frozenset[str] = frozenset()
-    warnings: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Manners:
-    """What castlenb's processes on this machine keep of one Chrome.
-
-    Attributes:
-        chrome: its name there.
-        state: the file; or why memory is used in its place.
-        is_lab: whether it is a lab's, where no pace is kept.
-        blocks: the cool-downs that stand.
-        asked: pages that each engine was asked for within the longest time of its pace.
-        tabs: tabs that are open for processes that live.
-        left_behind: tabs of processes that have ended; the next connect closes them.
-    """
-
-    chrome: str
-    state: str
-    is_lab: bool
-    blocks: tuple[Block, ...]
-    asked: Mapping[str, int]
-    tabs: int
-    left_behind: int
 
 
 class Browser:
@@ -245,16 +206,8 @@ class Browser:
         return bridge.run(self._manners())
 
     async def _manners(self) -> Manners:
-        desk, now = await self._place(), time.time()
-        longest = pacing.PACE[-1][1]
-
-        def read(db: Any) -> Manners:
-            tabs, left = leftovers.ours(db, desk.chrome)
-            asked = {name: pacing.asked(db, name, desk.chrome, longest, now) for name in ENGINES}
-            standing = tuple(blocks.all_standing(db, desk.chrome, now))
-            return Manners(desk.chrome, desk.book.shown(), desk.is_lab, standing, asked, tabs, left)
-
-        return await desk.book.run(read)
+        desk = await self._place()
+        return await desk.book.run(partial(manners_of, desk))
 
     @asynccontextmanager
     async def tab(

@@ -15,9 +15,9 @@ from .browser import BrowserLike, browser_for
 from .engines import engine as engine_named
 from .errors import CaptureError, CastleError
 from .pacing import PaceLike
+from .refusals import check_refused, judge
 from .replays import ALL, Replay, chrome, engine_of, replaying
 from .results import SearchPage, page_from
-from .serp import check_refused, judge
 from .snapshot import MAGIC, SUFFIX, Capture, PathLike, parsed, unpacked_file
 from .taking import take, take_aside
 from .visit import Errand, open_visitor

@@ -10,10 +10,11 @@ from typing import Any
 
 from . import bridge, pacing
 from .blocks import EMPTY, Block
-from .browser import Browser, Manners
+from .browser import Browser
 from .cdp.endpoint import is_loopback
 from .engines import engine
 from .errors import EndpointError
+from .manners import Manners
 from .target import Target
 
 PACKAGES = ("castlenb", "httpx", "jinja2", "pandas", "platformdirs", "pyrate-limiter", "websockets", "ipywidgets")

@@ -238,7 +238,8 @@ class ScriptError(CastleError):
         super().__init__(details)
 
     def __str__(self) -> str:
-        thrown = self.details.get("exception", {})
+        thrown = self.details.get("exception")
+        thrown = thrown if isinstance(thrown, dict) else {}
         said = thrown.get("description") or thrown.get("value") or self.details.get("text", "unknown error")
         return f"a script of ours failed in the page: {said}"
 

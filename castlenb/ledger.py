@@ -44,8 +44,7 @@ FILE = "manners-1.sqlite3"
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS line (
-    ticket INTEGER PRIMARY KEY AUTOINCREMENT, token TEXT UNIQUE, chrome TEXT, engines TEXT, who TEXT, seen REAL,
-    for_place INTEGER);
+    ticket INTEGER PRIMARY KEY AUTOINCREMENT, token TEXT UNIQUE, chrome TEXT, engine TEXT, who TEXT, seen REAL);
 CREATE TABLE IF NOT EXISTS places (token TEXT PRIMARY KEY, chrome TEXT, who TEXT, since REAL);
 CREATE TABLE IF NOT EXISTS blocks (
     engine TEXT, chrome TEXT, kind TEXT, since REAL, until REAL, probe_at REAL, words TEXT,

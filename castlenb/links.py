@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import SplitResult, urljoin, urlsplit
 
 from .browser import Browser
 from .cdp.tab import Tab
@@ -30,15 +30,23 @@ HOPS = 3
 
 def site_of(url: str) -> str:
     """The host of an address without ``www.``, as results name their site."""
-    return (urlsplit(url).hostname or "").removeprefix("www.")
+    return (_parts(url).hostname or "").removeprefix("www.")
 
 
 def same_target(url: str) -> str:
     """What two addresses of the same page have in common: host and path, and the query where there is one. ``www.``,
     the scheme, the case of the host, a trailing slash and a fragment are left out."""
-    parts = urlsplit(url)
+    parts = _parts(url)
     query = f"?{parts.query}" if parts.query else ""
     return site_of(url) + parts.path.rstrip("/") + query
+
+
+def _parts(url: str) -> SplitResult:
+    """Of what is no address, nothing: what a page has in its links can be anything."""
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return SplitResult("", "", "", "", "")
 
 
 async def locations(links: Sequence[str], house: Browser) -> list[str | None]:

@@ -8,30 +8,18 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 from .asked import Asked
 from .beside import Progress
-from .blocks import EMPTY, Block
-from .browser import Browser, BrowserLike, Turn, browser_for
+from .browser import Browser, BrowserLike, browser_for
 from .dates import plainly_older
 from .engines import engine as engine_named
-from .errors import (
-    ConnectionLost,
-    EndpointError,
-    Misuse,
-    NeedsPerson,
-    NoResultsError,
-    SearchChallengeError,
-    SearchError,
-    SearchTimeout,
-    SuspectedBlockError,
-    UnparseableError,
-)
+from .errors import ConnectionLost, EndpointError, SearchTimeout
+from .manners import Turn
 from .pacing import PaceLike
+from .refusals import check_refused, judge
 from .results import SearchPage, page_from
-from .snapshot import Capture, Drift
+from .snapshot import Drift
 from .taking import take_aside
 from .visit import Errand, Visit, open_visitor
 
@@ -151,33 +139,6 @@ async def searched(
     return page
 
 
-def check_refused(asked: Asked, house: Browser, turn: Turn) -> None:
-    """Raises the error that stands for a cool-down, where the engine is in one and the turn does not lead there."""
-    if refused := turn.refused.get(asked.engine.name):
-        raise _refused(refused, asked, house)
-
-
-async def judge(page: SearchPage, sent_to: str, house: Browser, turn: Turn, capture: Capture | None) -> None:
-    """Remembers how a page came, and raises the error that stands for its state; returns where there are results.
-
-    Args:
-        sent_to: the address that the tab was sent to, which is not always that at which it ended.
-        turn: in which it was asked for.
-        capture: the page itself, where it was kept.
-    """
-    block = await house.came(turn, page.engine, page.query, page.page_state, page.challenge_kind)
-    raise_for_state(page, sent_to, block, capture)
-
-
-def _refused(block: Block, asked: Asked, house: Browser) -> NeedsPerson:
-    url = asked.url(0)
-    where = (asked.engine.name, asked.query, url, house.address)
-    when: dict[str, Any] = {"human_url": url, "retry_at": block.retry_at, "refused_at": block.since}
-    if block.kind == EMPTY:
-        return SuspectedBlockError(*where, **when)
-    return SearchChallengeError(block.kind, *where, **when)
-
-
 async def _visited(errand: Errand, asked: Asked) -> list[Visit]:
     """The search's pages, one visit each. Tried once more where the Chrome went away before anything was read."""
     house = errand.browser
@@ -258,44 +219,3 @@ def is_telling(visit: Visit) -> bool:
     """Whether somebody will want to look at the page itself: it refused, could not be read, or has drifted."""
     refused = visit.reading["page_state"] not in ("results", "no_results")
     return refused or bool(visit.reading["unsure"]) or bool(visit.answer and visit.answer["warnings"])
-
-
-def raise_for_state(page: SearchPage, sent_to: str, block: Block | None = None, capture: Capture | None = None) -> None:
-    """Raises the error that stands for the page's state; returns where there are results.
-
-    Args:
-        sent_to: the address that the tab was sent to, which is not always that at which it ended.
-        block: the cool-down that the page has started, if any.
-        capture: the page itself, where it was kept.
-    """
-    where = (page.engine, page.query, page.url, page.browser)
-    person: dict[str, Any] = {
-        "human_url": _human_url(page, sent_to),
-        "retry_at": block and block.retry_at,
-        "page": page,
-        "capture": capture,
-    }
-    match page.page_state:
-        case "results":
-            return
-        case "challenge":
-            raise SearchChallengeError(str(page.challenge_kind), *where, **person)
-        case "no_results":
-            raise NoResultsError(*where, page=page, capture=capture)
-        case "unparseable":
-            raise UnparseableError(*where, page=page, capture=capture)
-        case "suspected_block":
-            raise SuspectedBlockError(*where, **person)
-        case other:
-            raise SearchError(*where, page=page, capture=capture) from Misuse(
-                f"a reader returned the page state {other!r}"
-            )
-
-
-def _human_url(page: SearchPage, sent_to: str) -> str:
-    """What a person has to open: the results page that the refusal's address names, else the one that was asked for.
-
-    The refusal's own address can be a dead end, as DuckDuckGo's is.
-    """
-    target = parse_qs(urlsplit(page.url).query).get("continue", [""])[0]
-    return target if urlsplit(target).hostname in engine_named(page.engine).hosts else sent_to

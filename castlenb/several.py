@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import display
 from .asked import Asked
-from .browser import Browser, BrowserLike, Turn, browser_for
+from .browser import Browser, BrowserLike, browser_for
 from .engines import engine as engine_named
 from .errors import CastleError, EndpointError, NeedsPerson
 from .links import same_target
+from .manners import Turn
 from .pacing import PaceLike
 from .results import COLUMNS, SearchPage
 from .serp import searched

@@ -80,12 +80,12 @@ def claim(db: sqlite3.Connection, wanted: Wanted) -> Granted | Wait:
         return Granted(refused)
     before = _before(db, wanted, now)
     for engine in pages:
-        if ahead := sum(engine in engines for engines, _ in before):
+        if ahead := before.count(engine):
             return _in_line(db, wanted, Wait(0.0, engine, ahead), now)
     if wait := _paced(db, wanted, pages, now):
         return _in_line(db, wanted, wait, now)
     places = _places(db, wanted.chrome, now)
-    ahead = sum(for_place for _, for_place in before)
+    ahead = before.count("")
     if places + ahead >= wanted.most:
         for engine in pages:
             pacing.give_back(db, engine, wanted.chrome, wanted.token)
@@ -126,27 +126,24 @@ def _paced(db: sqlite3.Connection, wanted: Wanted, pages: Mapping[str, int], now
     return longest
 
 
-def _before(db: sqlite3.Connection, wanted: Wanted, now: float) -> list[tuple[list[str], bool]]:
-    """Who came before: the engines that each asks, and whether a place is all that it waits for."""
+def _before(db: sqlite3.Connection, wanted: Wanted, now: float) -> list[str]:
+    """What those wait for who came before: an engine's pace, or a place (empty)."""
     mine = db.execute("SELECT ticket FROM line WHERE token = ?", (wanted.token,)).fetchone()
-    query = "SELECT token, engines, for_place, who, seen FROM line WHERE chrome = ? AND ticket < ? ORDER BY ticket"
+    query = "SELECT token, engine, who, seen FROM line WHERE chrome = ? AND ticket < ?"
     found = []
-    rows = db.execute(query, (wanted.chrome, mine[0] if mine else 2**62)).fetchall()
-    for token, engines, for_place, who, seen in rows:
+    for token, engine, who, seen in db.execute(query, (wanted.chrome, mine[0] if mine else 2**62)).fetchall():
         if is_dead(who):
             db.execute("DELETE FROM line WHERE token = ?", (token,)).close()
         elif abs(now - seen) <= SEEN_S:
-            found.append((engines.split(), bool(for_place)))
+            found.append(engine)
     return found
 
 
 def _in_line(db: sqlite3.Connection, wanted: Wanted, wait: Wait, now: float) -> Wait:
-    renewed = "UPDATE line SET seen = ?, for_place = ? WHERE token = ?"
-    if not db.execute(renewed, (now, not wait.engine, wanted.token)).rowcount:
-        row = (wanted.token, wanted.chrome, " ".join(wanted.pages), whoami(), now, not wait.engine)
-        db.execute(
-            "INSERT INTO line (token, chrome, engines, who, seen, for_place) VALUES (?, ?, ?, ?, ?, ?)", row
-        ).close()
+    renewed = "UPDATE line SET seen = ?, engine = ? WHERE token = ?"
+    if not db.execute(renewed, (now, wait.engine, wanted.token)).rowcount:
+        row = (wanted.token, wanted.chrome, wait.engine, whoami(), now)
+        db.execute("INSERT INTO line (token, chrome, engine, who, seen) VALUES (?, ?, ?, ?, ?)", row).close()
     return wait
 
 

@@ -51,7 +51,7 @@ class _Bounds:
     async def end(self) -> None:
         """The page has nothing more to say; what it opened is closed, in a second at most."""
         if self._opened:
-            with contextlib.suppress(TimeoutError):
+            with contextlib.suppress(TimeoutError, CastleError):
                 async with asyncio.timeout(AFTER_S):
                     await self._close_windows()
 

@@ -19,7 +19,7 @@ import logging
 import math
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import errors
 from ..errors import CastleError, ConnectionLost, Misuse, TabClosed
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection
 
 Json = dict[str, Any]
+T = TypeVar("T")
 
 CONSENT_S = 120.0  # 60 s were not enough for a person to find the dialog (chrome-devtools-mcp#2778)
 WAITING_S = 3.0
@@ -174,9 +175,11 @@ class Connection:
             # By id alone: an error that a session is gone does not name the session. An id that nobody waits for is
             # the late answer to a call that timed out or was cancelled.
             if (wait := self._waits.get(number)) is not None:
-                error = message.get("error")
-                if error is None:
-                    wait.settle(message.get("result") or {})
+                error, result = message.get("error"), message.get("result") or {}
+                if not isinstance(result if error is None else error, dict):
+                    wait.settle(errors.ProtocolError(wait.label, 0, "the answer is none that DevTools gives"))
+                elif error is None:
+                    wait.settle(result)
                 elif error.get("code") == -32001 and wait.session is not self.root:
                     self._lose_session(wait.session, TabClosed(wait.session.target_id))
                 else:
@@ -280,10 +283,14 @@ class Session:
         wish = {"expression": expression, "contextId": context_id, "awaitPromise": await_promise, "returnByValue": True}
         answer = await self.call("Runtime.evaluate", wish, timeout=timeout)
         if "exceptionDetails" in answer:
-            raise errors.ScriptError(answer["exceptionDetails"])
-        if (special := answer["result"].get("unserializableValue")) is None:
-            return answer["result"].get("value")
-        return int(special[:-1]) if special.endswith("n") else float(special)  # a bigint; or NaN, Infinity, -0
+            raise errors.ScriptError(told(answer, "exceptionDetails", "Runtime.evaluate", dict))
+        result = told(answer, "result", "Runtime.evaluate", dict)
+        if not isinstance(special := result.get("unserializableValue"), str):
+            return result.get("value")
+        try:
+            return int(special[:-1]) if special.endswith("n") else float(special)  # a bigint; or NaN, Infinity, -0
+        except ValueError as exc:
+            raise errors.ProtocolError("Runtime.evaluate", 0, "its answer is no number") from exc
 
     def on(self, method: str, handler: Callable[[Json], object]) -> Callable[[], None]:
         """Run ``handler(params)`` at every such event of this session; returns the function that ends it.
@@ -344,6 +351,13 @@ class Session:
                 handler(params)
             except (Exception, asyncio.CancelledError):  # the latter from looking into a cancelled future
                 log.exception("a handler of %s failed", method)
+
+
+def told(answer: Json, name: str, method: str, kind: type[T]) -> T:
+    """What an answer says under that name. Raises ProtocolError where it says nothing of the kind."""
+    if not isinstance(said := answer.get(name), kind):
+        raise errors.ProtocolError(method, 0, f"its answer has no {name}")
+    return said
 
 
 @dataclasses.dataclass(slots=True, eq=False)

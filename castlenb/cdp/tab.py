@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from typing import Any
 
 from ..errors import CallTimeout, CastleError, NavigationFailed, ProtocolError, TabClosed
-from .connection import Connection, Json, Session
+from .connection import Connection, Json, Session, told
 
 Listener = Callable[[str], object] | None
 
@@ -97,14 +97,14 @@ class Tab:
             raise
         if "errorText" in answer:
             file = "It is a download, not a page" if answer.get("isDownload") else ""
-            raise NavigationFailed(url, answer["errorText"], file)
+            raise NavigationFailed(url, str(answer["errorText"]), file)
         return str(answer.get("loaderId", ""))
 
     async def world(self, name: str, *, timeout: float = 10.0) -> int:
         """The execution context of that isolated world in the present document, where an init script of it ran too."""
         params = {"frameId": self.frame_id, "worldName": name}
         answer = await self.session.call("Page.createIsolatedWorld", params, timeout=timeout)
-        return int(answer["executionContextId"])
+        return told(answer, "executionContextId", "Page.createIsolatedWorld", int)
 
     async def aclose(self) -> None:
         """Close the tab and wait until it is gone, for 2 s at most; may be repeated.
@@ -138,7 +138,7 @@ class Tab:
             if "no browser is open" not in exc.message:
                 raise
             answer = await create("Target.createTarget", {**wish, "newWindow": True}, timeout=LATE_S)
-        self.target_id = answer["targetId"]
+        self.target_id = told(answer, "targetId", "Target.createTarget", str)
         if self._on_created is not None:
             self._on_created(self.target_id)
 
@@ -148,7 +148,7 @@ class Tab:
             answer = await self._connection.root.call("Target.attachToTarget", wish)
         except ProtocolError as exc:
             raise TabClosed(self.target_id) from exc  # it was there a moment ago
-        return self._connection.session(answer["sessionId"], self.target_id)
+        return self._connection.session(told(answer, "sessionId", "Target.attachToTarget", str), self.target_id)
 
     async def _close(self) -> None:
         if self._creating is not None:

@@ -306,6 +306,7 @@ BING = Engine(
     links=LINKS,
     never=NEVER,
     refusals=REFUSALS,
+    # The first is what a public client reads the answer from; of the second it is only said that it brings one.
     answer=AnswerForm("Bing generative answer", requests=(rf"^{OWN}/cmc/fetch", rf"^{OWN}/qna/")),
     specimen=SPECIMEN,
     private=PRIVATE,

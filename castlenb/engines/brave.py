@@ -174,6 +174,7 @@ BRAVE = Engine(
     hooks=HOOKS + ANSWER_HOOKS,
     never=NEVER,
     refusals=REFUSALS,
+    # Brave's own browser asks below it too, and public clients do.
     answer=AnswerForm("Brave AI summary", requests=(rf"^{OWN}/api/chatllm/",)),
     specimen=SPECIMEN,
     private=PRIVATE,

@@ -116,15 +116,16 @@
 
   // The wrapper of each selector. Those that ask every element of the page are asked now and then, while no other is there.
   function wrappers() {
-    const one = ({ find }) => {
+    const one = ({ find }, n) => {
       const element = find();
-      return element && !isAlike(element) ? element : null;
+      if (!element || element === at?.found[n]) return element;
+      return isAlike(element) ? null : element;
     };
-    const found = FINDERS.map((each) => (each.quick ? one(each) : null));
+    const found = FINDERS.map((each, n) => (each.quick ? one(each, n) : null));
     if (found.some(Boolean)) return found;
     const now = performance.now();
     if (now - slow.when >= RECHECK_MS || slow.found.some((each) => each && !connected(each))) {
-      slow = { when: now, found: FINDERS.map((each) => (each.quick ? null : one(each))) };
+      slow = { when: now, found: FINDERS.map((each, n) => (each.quick ? null : one(each, n))) };
     }
     return slow.found;
   }

@@ -26,7 +26,7 @@
   let parsedAt = null;
   let lastBeat = now();
   let waiting = null;
-  let taken = null; // {reason, rows, reading, among, rule}: the results, once they are complete; the answer may be waited for
+  let taken = null; // {reason, rows, reading, among, rule}: the results, once they are complete and the answer is not
   let alarm = null; // {id, at}
   let broken = null;
 
@@ -88,6 +88,7 @@
     if (whole < rule.results && parsedAt === null) return undefined;
     const found = readAt >= lastChange ? rows : reader.results();
     if (found.length) return take(whole >= rule.results ? "results" : "parsed", found, null, t);
+    if (parsedAt === null) return undefined; // it has lost them again
     const reading = reader.read(found);
     if (reading.page_state === "results") return take("parsed", reading.results, reading, t);
     // A page without results can have an answer yet, and a study waits for it.
@@ -101,8 +102,9 @@
   function take(reason, found, reading, t) {
     const all = counts.find(([, , left]) => left >= waiting.rule.results);
     completeAt = all ? all[0] : parsedAt;
-    taken = { reason, rows: found, reading, among: candidates, rule: waiting.rule };
-    if (!growth || !waiting.rule.answer) return finish(reason, last);
+    const { rule } = waiting;
+    if (!growth || !rule.answer) return finish(reason, () => reading || reader.read(found));
+    taken = { reason, rows: found, reading, among: candidates, rule };
     growth.note("results_complete", completeAt);
     return decideAnswer(t);
   }

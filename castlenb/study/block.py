@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from .. import bridge
 from ..browser import browser_for
+from ..errors import CastleError
 from . import provenance
 from .journal import Record
 from .trial import Settings, Sitting, Trial, measured
@@ -50,10 +51,12 @@ class Found:
     Attributes:
         records: of each trial its record, and the Chrome it was measured in (``provenance.of_chrome``).
         sitting: what has happened there by now.
+        error: what kept the rest of the block from being measured, if anything.
     """
 
     records: list[tuple[Record, dict[str, str]]]
     sitting: Sitting
+    error: CastleError | None
 
 
 def measure_block(job: Job) -> Found:
@@ -66,8 +69,13 @@ async def _measure_block(job: Job) -> Found:
     where = house.target.address
     sitting = job.lane.sitting or _sittings.setdefault((job.settings.run_id, where), Sitting(socket.gethostname()))
     async with _alone.setdefault(where, asyncio.Lock()):
-        trials = measured(job.trials, house, job.settings, sitting)
-        return Found([(record, provenance.of_chrome(house)) async for record in trials], sitting)
+        records, error = [], None
+        try:
+            async for record in measured(job.trials, house, job.settings, sitting):
+                records.append((record, provenance.of_chrome(house)))
+        except CastleError as failed:
+            error = failed
+        return Found(records, sitting, error)
 
 
 _sittings: dict[tuple[str, str], Sitting] = {}

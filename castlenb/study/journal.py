@@ -65,9 +65,9 @@ class Journal:
             raise self._error(failed) from failed
         with contextlib.ExitStack() as stack:
             stack.callback(self.close)
+            self._check_kind()
             self._lock()
-            if stat.S_ISREG(os.fstat(self._file).st_mode):
-                self._take_up()
+            self._take_up()
             stack.pop_all()
 
     def make_sure_of(self, trials: int) -> None:
@@ -107,6 +107,15 @@ class Journal:
                 os.close(self._file)
             self._file = -1
 
+    def _check_kind(self) -> None:
+        if stat.S_ISREG(os.fstat(self._file).st_mode):
+            return
+        try:
+            os.write(self._file, b"\n")
+        except OSError as failed:
+            raise self._error(failed) from failed
+        raise JournalError(str(self.path), "it is no regular file, so nothing could be read back from it")
+
     def _take_up(self) -> None:
         with self.path.open("rb") as file:
             begins = file.read(len(_BEGINNING))
@@ -129,8 +138,10 @@ class Journal:
             return
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as held:
-            raise JournalError(str(self.path), "another process is writing it") from held
+        except BlockingIOError as held:
+            raise JournalError(str(self.path), "a study is writing it, in this process or another") from held
+        except OSError:  # a file system without locks
+            return
 
     def _error(self, failed: OSError) -> JournalError:
         return JournalError(str(self.path), failed.strerror or str(failed))

@@ -21,7 +21,7 @@ SCHEMA_VERSION = 1
 
 STRING, INT, FLOAT, BOOL, UTC = "string", "Int64", "Float64", "boolean", "datetime64[us, UTC]"
 
-_PLAIN = {
+_PLAIN: Mapping[str, set[type]] = {
     STRING: {str, type(None)},
     INT: {int, type(None)},
     FLOAT: {float, int, type(None)},
@@ -93,7 +93,7 @@ TRIALS = {
     "response_end_ms": Column(FLOAT, "last byte of the document"),
     "parsed_ms": Column(FLOAT, "DOMContentLoaded"),
     "loaded_ms": Column(FLOAT, "load event"),
-    "n_results": Column(INT, "results that the page listed when they were complete"),
+    "n_results": Column(INT, "results that the page listed in the end"),
     "ai_state": Column(STRING, "the AI answer when observation ended; missing where the trial is not valid", AI_STATES),
     "settled_by": Column(
         STRING, "what told that it was whole: the page's own sign, or quiet_ms without a change", ("marker", "quiet")

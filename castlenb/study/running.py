@@ -111,6 +111,7 @@ async def run(
     if executor is None:
         for house in places.values():
             await house.open()
+    client = await asyncio.to_thread(provenance.of_client)
     settings = Settings(_new_run_id(), horizon_s, quiet_ms, results, pace, deadline_s, hl, gl)
     header = {
         "plan_seed": int(table["seed"].iloc[0]),
@@ -127,13 +128,13 @@ async def run(
         "hl": hl,
         "gl": gl,
     }
-    study = _Study(table, settings, header, _journal_path(journal, settings.run_id), progress)
+    study = _Study(table, settings, header, client, _journal_path(journal, settings.run_id), progress)
     try:
         if executor is None:
             await study.sit(places)
         else:
             await study.spread(places, executor)
-        return study.so_far()
+        return await asyncio.to_thread(study.so_far)
     except StudyError as failed:
         failed.run = study.so_far()
         raise
@@ -182,10 +183,23 @@ async def measure(
 
 
 class _Study:
-    """A run under way."""
+    """A run under way.
+
+    Args:
+        header: columns of ``runs`` that are fixed when the run begins.
+        client: those that tell of who measures, now.
+        path: of the journal.
+        progress: whether to show a bar.
+    """
 
     def __init__(
-        self, plan: pd.DataFrame, settings: Settings, header: Mapping[str, Any], path: Path, progress: bool
+        self,
+        plan: pd.DataFrame,
+        settings: Settings,
+        header: Mapping[str, Any],
+        client: Mapping[str, Any],
+        path: Path,
+        progress: bool,
     ) -> None:
         self._journal = Journal(path)
         self._chromes: list[dict[str, str]] = []
@@ -200,7 +214,8 @@ class _Study:
             left = [row for row in rows if row["trial_id"] not in done]
             self._blocks = deque(_by_block(left))
             self._journal.make_sure_of(len(left))
-            self._begin(header)
+            first = {} if self._sittings > 1 else {"started_at": _now(), "load_start": provenance.load(), **header}
+            self._note("run", sittings=self._sittings, **client, **first)
         except BaseException:
             self._journal.close()
             raise
@@ -219,10 +234,6 @@ class _Study:
                     f"here it is {header[name]!r}. Resume it with what it was begun with, or name another file"
                 )
         return replace(settings, run_id=begun[0]["run_id"])
-
-    def _begin(self, header: Mapping[str, Any]) -> None:
-        first = {} if self._sittings > 1 else {"started_at": _now(), "load_start": provenance.load(), **header}
-        self._note("run", sittings=self._sittings, **provenance.of_client(), **first)
 
     def _note(self, kind: str, **facts: Any) -> None:
         key = {"run_id": self._settings.run_id, "schema_version": SCHEMA_VERSION}
@@ -261,6 +272,8 @@ class _Study:
             for record, chrome in found.records:
                 await self._take(record, chrome)
             self._drop(found.sitting)
+            if found.error is not None:
+                raise found.error
             if lane.sitting is None:
                 return
 

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from ..browser import Browser, Turn
+from ..browser import Browser
 from ..engines import Engine
 from ..engines import engine as engine_named
-from ..errors import CastleError, ConnectionLost, EndpointError, SearchTimeout, SessionLost, redact
+from ..errors import CallTimeout, CastleError, ConnectionLost, EndpointError, SearchTimeout, SessionLost, redact
+from ..manners import Turn
 from ..pacing import PaceLike
 from ..visit import AnswerRule, Errand, Rule, Visit, Visitor, open_visitor
 from .journal import Record
@@ -31,6 +32,9 @@ JITTER = 0.2
 
 RECYCLE_S = 60.0
 """How long a Chrome may be gone between two trials: one that is recycled is back within seconds."""
+
+_GONE = (EndpointError, ConnectionLost, SessionLost, CallTimeout, SearchTimeout)
+"""What can come of that before the engine was asked."""
 
 
 @dataclass(frozen=True)
@@ -123,19 +127,17 @@ async def _measured(
         attempt = _Attempt(trial, house, settings, sitting)
         try:
             return await attempt.made(tell)
-        except (EndpointError, ConnectionLost, SessionLost) as gone:
+        except CastleError as failed:
             if attempt.sent:
-                return attempt.failed(gone, "lost")
+                return attempt.failed(failed)
+            if not isinstance(failed, _GONE):
+                raise
             now = time.monotonic()
             gone_since = gone_since or now
             if now - gone_since > RECYCLE_S:
                 raise
-            log.info("%s: %s; trying again", house.address, gone)
+            log.info("%s: %s; trying again", house.address, failed)
             await asyncio.sleep(1)
-        except SearchTimeout as late:
-            return attempt.failed(late, "error", late.page if isinstance(late.page, Visit) else None)
-        except CastleError as wrong:
-            return attempt.failed(wrong, "error")
 
 
 class _Attempt:
@@ -190,8 +192,10 @@ class _Attempt:
         self._started_at, self._began = datetime.now(UTC), time.perf_counter()
         return await visitor.go(self._url, self._settings.rule())
 
-    def failed(self, error: CastleError, outcome: str, cut: Visit | None = None) -> Record:
+    def failed(self, error: CastleError) -> Record:
         """The record of a visit that came to no end of its own."""
+        outcome = "lost" if isinstance(error, (EndpointError, ConnectionLost, SessionLost)) else "error"
+        cut = error.page if isinstance(error, SearchTimeout) and isinstance(error.page, Visit) else None
         return self._record(cut, outcome=outcome, error=type(error).__name__, error_message=str(error))
 
     def _record(self, visit: Visit | None, **ending: str) -> Record:

@@ -43,15 +43,18 @@ WATCHER = page.init_script(SPEC, answers=True)
 WAIT = f"castlenb.watcher.wait({Rule(answer=AnswerRule()).as_json()})"
 
 
-def told(mark: str) -> str:
-    """An expression for a promise of the lab's page having made that mark, in whichever world."""
-    look = f"(list) => list.getEntriesByName('lab:{mark}').length && tell('')"
+def told(mark: str, what: str = "''") -> str:
+    """An expression for a promise of ``what``, evaluated as soon as the lab's page has made that mark, in any world.
+
+    In the observer's callback: what is done in a promise's reaction is no ``ScriptDuration`` (Chromium 156).
+    """
+    look = f"(list) => list.getEntriesByName('lab:{mark}').length && tell({what})"
     return f"new Promise((tell) => new PerformanceObserver({look}).observe({{ type: 'mark', buffered: true }}))"
 
 
 READ_ONCE = page.script_with_answers(
     SPEC,
-    f"globalThis.once = {told('settled')}.then(() => JSON.stringify([reader.read(), answers.answer()]));",
+    f"globalThis.once = {told('settled', 'JSON.stringify([reader.read(), answers.answer()])')};",
 )
 NEVER_READ = page.script_with_answers(SPEC, "")
 

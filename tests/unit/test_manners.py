@@ -100,6 +100,14 @@ class TestTurns:
         assert isinstance(await book.run(lambda db: claim(db, third)), Wait), "it overtook who came first"
         assert isinstance(await book.run(lambda db: claim(db, second)), Granted)
 
+    async def test_who_waits_for_one_engine_holds_up_nobody_at_another(self, book: Ledger) -> None:
+        pace: pacing.Rates = ((1, 30.0),)
+        await book.run(lambda db: claim(db, google(pace=pace)))
+        both = Wanted(HERE, {"google": 1, "bing": 1}, pace, 9)
+        assert isinstance(await book.run(lambda db: claim(db, both)), Wait)
+        alone = Wanted(HERE, {"bing": 1}, pace, 9)
+        assert isinstance(await book.run(lambda db: claim(db, alone)), Granted)
+
     async def test_a_place_is_free_again_when_its_holder_says_so_or_is_dead(self, book: Ledger) -> None:
         one, two, three = (google(most=2, pace=()) for _ in range(3))
         assert isinstance(await book.run(lambda db: claim(db, one)), Granted)

@@ -36,7 +36,7 @@ def test_a_time_is_kept_and_said_in_utc(refusal: Any) -> None:
     assert error.retry_at == LATER
     assert error.retry_at.tzinfo is UTC
     assert str(error).startswith("google, 'tea': ")
-    assert str(error).endswith(". Not before 2026-08-04 11:30 UTC")
+    assert str(error).endswith(". Not before 2026-08-04 11:30:00 UTC")
     assert repr(error) == f"{type(error).__name__}('google', 'tea', 'https://www.google.com/sorry/index')"
 
 

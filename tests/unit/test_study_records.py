@@ -234,11 +234,11 @@ def test_any_value_anywhere_is_read_or_refused_in_words(tmp_path: Path, column: 
 
 
 class TestWriting:
-    def test_a_full_disk_is_an_error_at_the_first_line(self) -> None:
-        full = Journal(Path("/dev/full"))
+    def test_a_full_disk_and_what_keeps_nothing(self) -> None:
         with pytest.raises(JournalError, match="/dev/full can not be written: No space left on device"):
-            full.write(run_line())
-        full.close()
+            Journal(Path("/dev/full"))
+        with pytest.raises(JournalError, match="/dev/null can not be written: it is no regular file"):
+            Journal(Path("/dev/null"))
 
     def test_no_room_for_what_is_planned(self, tmp_path: Path) -> None:
         book = Journal(tmp_path / "j.jsonl")
@@ -255,7 +255,7 @@ class TestWriting:
 
     def test_somebody_else_is_writing_it(self, tmp_path: Path) -> None:
         first = Journal(tmp_path / "j.jsonl")
-        with pytest.raises(JournalError, match="another"):
+        with pytest.raises(JournalError, match="a study is writing it"):
             Journal(tmp_path / "j.jsonl")
         first.close()
         Journal(tmp_path / "j.jsonl").close()
