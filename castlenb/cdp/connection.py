@@ -183,7 +183,7 @@ class Connection:
                 elif error.get("code") == -32001 and wait.session is not self.root:
                     self._lose_session(wait.session, TabClosed(wait.session.target_id))
                 else:
-                    said = error.get("code", 0), error.get("message", ""), error.get("data")
+                    said = error.get("code", 0), str(error.get("message", "")), error.get("data")
                     wait.settle(errors.ProtocolError(wait.label, *said))
         elif (method := message.get("method")) is None:
             log.warning("Chrome sent a frame with neither id nor method: %s", ", ".join(message) or "empty")

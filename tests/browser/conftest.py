@@ -62,6 +62,16 @@ class Onlooker:
 
         self._with(crash)
 
+    def run_in(self, target_id: str, script: str) -> None:
+        """Runs a script in a tab's page."""
+
+        async def evaluate(connection: Connection) -> None:
+            attached = await connection.root.call("Target.attachToTarget", {"targetId": target_id, "flatten": True})
+            session = connection.session(attached["sessionId"], target_id)
+            await session.call("Runtime.evaluate", {"expression": script}, timeout=30)
+
+        self._with(evaluate)
+
     def wait_for_tab(self, url_part: str) -> dict[str, Any]:
         until = time.monotonic() + 15
         while time.monotonic() < until:

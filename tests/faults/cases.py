@@ -242,34 +242,31 @@ def _(stage: Stage) -> object:
 @fault("another tab's renderer stopped", "results", allowed_s=15.0)
 def _(stage: Stage) -> object:
     theirs = next(target for target, url in stage.before.items() if "person" in url)
-    stopped = _renderers(stage) - _ours_alone(stage)
-    for pid in stopped:
-        os.kill(pid, signal.SIGSTOP)
+    pid = _renderer(stage, theirs)
+    os.kill(pid, signal.SIGSTOP)
     try:
-        assert stopped, f"no renderer of {theirs} was found"
         return stage.search(deadline_s=15)
     finally:
-        for pid in stopped:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGCONT)
+        os.kill(pid, signal.SIGCONT)
 
 
-def _renderers(stage: Stage) -> set[int]:
-    """Renderers of this Chromium that have a page."""
-    found = set()
+def _renderer(stage: Stage, target: str) -> int:
+    """The process of that tab's page: of all renderers the one that works while its page does."""
+    before = _worked(stage)
+    stage.onlooker.run_in(target, "for (const until = performance.now() + 500; performance.now() < until;);")
+    after = _worked(stage)
+    return max(after, key=lambda pid: after[pid] - before.get(pid, 0))
+
+
+def _worked(stage: Stage) -> dict[int, int]:
+    """Ticks that each renderer of this Chromium has worked for so far."""
+    found = {}
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError, ValueError):
-            line = (entry / "cmdline").read_bytes()
-            group = int((entry / "stat").read_text().rpartition(")")[2].split()[2])
-            if group == stage.web.chromium.pid and b"--type=renderer" in line and b"extension-process" not in line:
-                found.add(int(entry.name))
+            stat = (entry / "stat").read_text().rpartition(")")[2].split()
+            if int(stat[2]) == stage.web.chromium.pid and b"--type=renderer" in (entry / "cmdline").read_bytes():
+                found[int(entry.name)] = int(stat[11])
     return found
-
-
-def _ours_alone(stage: Stage) -> set[int]:
-    """Chrome keeps one renderer in reserve for whoever comes next; it is nobody's yet, and not to be stopped."""
-    newest = max(_renderers(stage), default=0)
-    return {newest} if len(_renderers(stage)) > 1 else set()
 
 
 def _client_killed(step: str, when: str) -> None:
