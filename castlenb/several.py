@@ -44,6 +44,22 @@ class Searches:
         parts += [f"{engine} {query!r}: {type(error).__name__}" for (engine, query), error in self.errors.items()]
         return f"{type(self).__name__}({', '.join(parts)})"
 
+    def _repr_html_(self) -> str:
+        return display.searches_html({"pages": [page._shown() for page in self.pages], "failures": self._failed()})
+
+    def _failed(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "engine": engine,
+                "query": query,
+                "error": type(error).__name__,
+                "message": str(error),
+                "human_url": error.human_url if isinstance(error, NeedsPerson) else None,
+                "retry_at": error.retry_at if isinstance(error, NeedsPerson) else None,
+            }
+            for (engine, query), error in self.errors.items()
+        ]
+
     @cached_property
     def results(self) -> pd.DataFrame:
         """All results in one frame: ``engine``, ``query``, and the columns of ``SearchPage.results``."""
@@ -61,18 +77,7 @@ class Searches:
         """The searches that failed, one row each, with the columns :data:`FAILURE_COLUMNS`; empty where none did."""
         import pandas as pd
 
-        rows = [
-            {
-                "engine": engine,
-                "query": query,
-                "error": type(error).__name__,
-                "message": str(error),
-                "human_url": error.human_url if isinstance(error, NeedsPerson) else None,
-                "retry_at": error.retry_at if isinstance(error, NeedsPerson) else None,
-            }
-            for (engine, query), error in self.errors.items()
-        ]
-        table = pd.DataFrame(rows, columns=list(FAILURE_COLUMNS))
+        table = pd.DataFrame(self._failed(), columns=list(FAILURE_COLUMNS))
         strings = {name: "string" for name in FAILURE_COLUMNS if name != "retry_at"}
         return table.astype({**strings, "retry_at": "datetime64[us, UTC]"})
 
@@ -151,15 +156,25 @@ class Comparison(Searches):
     def __str__(self) -> str:
         return display.comparison_text(self._shown())
 
+    def _repr_html_(self) -> str:
+        return display.comparison_html(self._shown())
+
     def _shown(self) -> dict[str, Any]:
         counts = {page.engine: len(page) for page in self.pages}
         hidden = {page.engine: sum(record["url"] is None for record in page.records) for page in self.pages}
+        titles = {record["url"]: record["title"] for page in self.pages for record in page.records}
         pairs = _plain(self.agreement)
         return {
             "query": self.query,
+            "engines": self.engines,
             "counts": counts,
             "targets": [
-                {"target": row["target"], "ranks": {engine: row[engine] for engine in counts}}
+                {
+                    "target": row["target"],
+                    "url": row["url"],
+                    "title": titles[row["url"]],
+                    "ranks": {engine: row[engine] for engine in counts},
+                }
                 for row in _plain(self.targets)
             ],
             "agreement": [{**pair, "either": pair["known_a"] + pair["known_b"] - pair["shared"]} for pair in pairs],
@@ -171,7 +186,7 @@ class Comparison(Searches):
                     if number
                 ),
             ],
-            "failures": [str(error) for error in self.errors.values()],
+            "failures": self._failed(),
         }
 
 

@@ -7,7 +7,17 @@ knows no other part of castlenb.
 
 from __future__ import annotations
 
-from .markup import answer_html, search_page_html
+from .markup import answer_html, comparison_html, facts_html, search_page_html, searches_html
 from .plain import answer_text, comparison_text, search_page_text, table_text
 
-__all__ = ["answer_html", "answer_text", "comparison_text", "search_page_html", "search_page_text", "table_text"]
+__all__ = [
+    "answer_html",
+    "answer_text",
+    "comparison_html",
+    "comparison_text",
+    "facts_html",
+    "search_page_html",
+    "search_page_text",
+    "searches_html",
+    "table_text",
+]

@@ -1,33 +1,18 @@
 """A real ipykernel: plain calls and awaited ones in cells, interrupted by Stop."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from jupyter_client.blocking import BlockingKernelClient
-from jupyter_client.manager import KernelManager, start_new_kernel
+from jupyter_client.manager import KernelManager
 
 import castlenb as cn
 
 from ..browser.conftest import Onlooker
 
 Started = tuple[KernelManager, BlockingKernelClient]
-
-
-@pytest.fixture(scope="module")
-def kernel() -> Iterator[Started]:
-    manager, client = start_new_kernel(kernel_name="python3")
-    yield manager, client
-    client.stop_channels()
-    manager.shutdown_kernel(now=True)
-    manager.cleanup_resources()
-
-
-@pytest.fixture(scope="module")
-def lab() -> Iterator[cn.Lab]:
-    with cn.Lab("instant") as lab:
-        yield lab
 
 
 def run(client: BlockingKernelClient, code: str, *, timeout: float = 30) -> dict[str, Any]:
@@ -45,11 +30,11 @@ def run(client: BlockingKernelClient, code: str, *, timeout: float = 30) -> dict
     return {**reply, "shown": "".join(shown)}
 
 
-def interrupted(started: Started, lab: cn.Lab, code: str, tab: str) -> tuple[dict[str, Any], float]:
-    """The reply to a cell that is stopped once its tab is on its page, and the seconds from Stop to reply."""
+def interrupted(started: Started, code: str, under_way: Callable[[], object]) -> tuple[dict[str, Any], float]:
+    """The reply to a cell that is stopped once ``under_way`` has returned, and the seconds from Stop to reply."""
     manager, client = started
     message = client.execute(code)
-    Onlooker(lab.web.target).wait_for_tab(tab)
+    under_way()
     stopped = time.monotonic()
     manager.interrupt_kernel()
     while (reply := client.get_shell_msg(timeout=30))["parent_header"].get("msg_id") != message:
@@ -74,7 +59,9 @@ def test_stop_closes_the_tab_and_is_raised(kernel: Started, lab: cn.Lab, call: s
     before = len(onlooker.tabs())
     lab.play("stalled")
     reply, seconds = interrupted(
-        kernel, lab, f"import castlenb as cn\n{call}('stopped midway', browser={lab.web.target!r})", "stopped+midway"
+        kernel,
+        f"import castlenb as cn\n{call}('stopped midway', browser={lab.web.target!r})",
+        lambda: onlooker.wait_for_tab("stopped+midway"),
     )
     lab.play("instant")
     assert reply["status"] == "error"
