@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 from . import bridge, display
 from .answer import AIAnswer, answer_from, citation_ranks
 from .asked import Asked
+from .beside import Progress
 from .browser import Browser, BrowserLike, browser_for
 from .dates import plainly_older
 from .engines import Engine
@@ -179,6 +180,7 @@ async def search(
     visibility: str = "emulated",
     deadline_s: float = 20.0,
     browser: BrowserLike = None,
+    progress: Progress | None = None,
 ) -> SearchPage:
     """Searches through a Chrome that is already running and returns the ranked results.
 
@@ -204,6 +206,8 @@ async def search(
         visibility: ``"emulated"`` keeps the page's timers running by focus emulation; ``"hidden"`` does not.
         deadline_s: seconds for connecting, opening and reading together; waiting in line lies outside.
         browser: a Browser, or what names a Chrome (see :func:`castlenb.connect`); ``None`` for the configured one.
+        progress: called about once a second while the page is waited for, on castlenb's own thread: with ``"results"``
+            and how many there are, then with the answer's state and the length of its prose. It has to return at once.
 
     Returns:
         The page with at least one result.
@@ -236,13 +240,15 @@ async def search(
     house = browser_for(browser)
     called = time.perf_counter()
     async with house.slot() as queued_ms:
-        return await searched(asked, house, queued_ms=queued_ms, called=called)
+        return await searched(asked, house, queued_ms=queued_ms, called=called, progress=progress)
 
 
-async def searched(asked: Asked, house: Browser, *, queued_ms: float, called: float) -> SearchPage:
+async def searched(
+    asked: Asked, house: Browser, *, queued_ms: float, called: float, progress: Progress | None = None
+) -> SearchPage:
     """One search in a slot that the caller holds; ``called`` is when the caller was (``time.perf_counter``)."""
     visits: list[Visit] = []
-    errand = Errand(asked.engine, asked.query, house)
+    errand = Errand(asked.engine, asked.query, house, progress)
     async with open_visitor(
         errand,
         visibility=asked.visibility,

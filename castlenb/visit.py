@@ -8,27 +8,24 @@ search, a study and a check is the rule that ends the wait.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from . import page
+from .beside import Progress, beside
 from .browser import Browser
 from .cdp.tab import Tab
 from .engines import Engine
-from .errors import CallTimeout, CastleError, NavigationFailed, ProtocolError, SearchTimeout
+from .errors import CallTimeout, NavigationFailed, ProtocolError, SearchTimeout
 from .traffic import Traffic, answer_times
 
 VISIBILITIES = ("emulated", "hidden")
 """``emulated``: focus emulation, so that the page's timers run; ``hidden``: a plain background tab (timers at 1 Hz)."""
-
-_TICK_S = 0.1
-"""How often a hidden tab is asked to look at its own clock."""
 
 _AFTER_DEADLINE_S = 0.5
 """What reading the half of a page that came in time may cost once the deadline has passed."""
@@ -87,11 +84,12 @@ class Rule:
 
 @dataclass(frozen=True)
 class Errand:
-    """What a visit is for: the words an error needs, and the script the page gets."""
+    """What a visit is for: the words an error needs, the script the page gets, and who follows it, on the loop."""
 
     engine: Engine
     query: str
     browser: Browser
+    progress: Progress | None = None
 
 
 @dataclass
@@ -219,7 +217,7 @@ class Visitor:
             SearchTimeout: the deadline passed; ``page`` holds the Visit of what had come by then, where there was any.
             TabClosed, TabCrashed, ConnectionLost: the tab, its renderer or the Chrome went away.
         """
-        watch = _Watch(self.tab, rule, self._visibility, url, self._foreseen, self._traffic)
+        watch = _Watch(self.tab, rule, self._visibility, url, self._foreseen, self._traffic, self._errand.progress)
         self._foreseen = None
         try:
             async with asyncio.timeout_at(self._deadline.at):
@@ -237,9 +235,17 @@ class _Watch:
     """The wait on one address, through however many documents it leads."""
 
     def __init__(
-        self, tab: Tab, rule: Rule, visibility: str, url: str, foreseen: int | None, traffic: Traffic | None
+        self,
+        tab: Tab,
+        rule: Rule,
+        visibility: str,
+        url: str,
+        foreseen: int | None,
+        traffic: Traffic | None,
+        progress: Progress | None,
     ) -> None:
         self._traffic = traffic
+        self._progress = progress
         self._tab = tab
         self._rule = rule
         self._visibility = visibility
@@ -253,10 +259,9 @@ class _Watch:
 
     async def until_done(self, deadline: Deadline) -> Visit:
         deadline.phase = "navigate"
-        if self._visibility == "hidden":
-            async with _alongside(self._ticks(deadline)):
-                return await self._until_done(deadline)
-        return await self._until_done(deadline)
+        hidden = self._visibility == "hidden"
+        async with beside(self._tab, lambda: deadline.phase == "watch", hidden=hidden, progress=self._progress):
+            return await self._until_done(deadline)
 
     async def _until_done(self, deadline: Deadline) -> Visit:
         wait = f"globalThis.castlenb?.watcher?.wait ? castlenb.watcher.wait({self._rule.as_json()}) : location.href"
@@ -316,15 +321,6 @@ class _Watch:
                 task.cancel()
             await asyncio.gather(*ahead, return_exceptions=True)
 
-    async def _ticks(self, deadline: Deadline) -> None:
-        """A hidden tab's timers tick once a second, so its quiet windows are kept from here."""
-        while True:
-            await asyncio.sleep(_TICK_S)
-            if deadline.phase == "watch":
-                with contextlib.suppress(CastleError):  # what it means is for the wait itself to say
-                    world = await self._tab.world(page.WORLD)
-                    await self._tab.session.evaluate("globalThis.castlenb?.watcher?.tick?.()", context_id=world)
-
     def _replaced(self, gone: ProtocolError) -> None:
         """The document went away under the wait: a redirect by script, a reload. The new one has a watcher too."""
         if gone.code != _CONTEXT_GONE:
@@ -379,16 +375,6 @@ class _Watch:
             started_at=self._started_at,
             visibility=self._visibility,
         )
-
-
-@asynccontextmanager
-async def _alongside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    task = asyncio.create_task(work)
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 @asynccontextmanager

@@ -45,7 +45,9 @@
   const due = (rule, since) =>
     Math.min(since + rule.budget_ms, last.state === "growing" ? words_ms + rule.quiet_ms : Infinity);
 
+  const progress = () => [last.state, last.chars];
+
   const timeline = () => ({ state: last.state, first, markers, words_ms, changes, left_out, signals });
 
-  return { see, note, verdict, due, timeline };
+  return { see, note, verdict, due, progress, timeline };
 })

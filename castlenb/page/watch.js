@@ -195,6 +195,8 @@
     tick() {
       if (waiting) look(now());
     },
+    // What is waited for: JSON of ["results", how many there are], then of the answer's [state, characters of prose].
+    progress: () => JSON.stringify(taken && growth ? growth.progress() : ["results", rows.length]),
     // The same at this instant, whatever the rule would say: for a deadline that has passed.
     now() {
       stop();

@@ -111,6 +111,19 @@ def test_an_engine_without_answers_is_not_waited_for(lab: cn.Lab) -> None:
     assert page.timings["call_total_ms"] < 10_000  # type: ignore[operator]
 
 
+def test_whoever_follows_a_search_is_told_how_far_it_is(lab: cn.Lab) -> None:
+    rows = (Step(20, "head"), Step(50, "results", last=4), Step(1900, "results", first=4), Step(2000, "end"))
+    grown = (Step(2100, "wrapper"), *(Step(2200 + 150 * n, "answer", chars=100 + 20 * n) for n in range(40)))
+    play(lab, "followed", *grown, steps=rows)
+    told: list[tuple[str, int]] = []
+    page = asked(lab, budget_s=2.5, progress=lambda state, count: told.append((state, count)))
+    assert page.answer is not None
+    assert told[0] == ("results", 4)
+    lengths = [count for state, count in told if state == "growing"]
+    assert lengths == sorted(lengths)
+    assert 100 <= lengths[0] <= len(page.answer.text or "")
+
+
 def test_an_answer_stands_on_the_first_page_alone(lab: cn.Lab) -> None:
     lab.play("2026-08-04")
     page = asked(lab, num_results=20)
