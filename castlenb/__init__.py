@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from . import bridge, captures, lab, serp, several
+from . import bridge, captures, lab, live, serp, several
 from .answer import AIAnswer
 from .browser import Browser, BrowserLike
 from .errors import (
@@ -54,9 +54,9 @@ __version__ = "0.1.0"
 
 captures.provide_throwaway(lab.throwaway)
 
-search = bridge.plain(serp.search)
-searches = bridge.plain(several.searches)
-compare = bridge.plain(several.compare)
+search = live.plain(serp.search, live.OfSearch)
+searches = live.plain(several.searches, live.OfSearches)
+compare = live.plain(several.compare, live.OfCompare)
 read = bridge.plain(captures.read)
 
 

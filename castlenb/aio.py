@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
-from . import bridge, captures, serp, several
+from . import bridge, captures, live, serp, several
 from .browser import Browser, BrowserLike
 from .target import TargetLike, resolve_target
 
-search = bridge.marshalled(serp.search)
-searches = bridge.marshalled(several.searches)
-compare = bridge.marshalled(several.compare)
+search = live.marshalled(serp.search, live.OfSearch)
+searches = live.marshalled(several.searches, live.OfSearches)
+compare = live.marshalled(several.compare, live.OfCompare)
 read = bridge.marshalled(captures.read)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 T = TypeVar("T")
+
+Arrived = Callable[[Asked, SearchPage | CastleError], object]
+"""Told each search's outcome as it comes."""
 
 FAILURE_COLUMNS = ("engine", "query", "error", "message", "human_url", "retry_at")
 """Columns of a failures frame: the error's class, its sentence, and what a person has to open, where it says so."""
@@ -204,6 +207,7 @@ async def compare(
     visibility: str = "emulated",
     deadline_s: float = 20.0,
     browser: BrowserLike = None,
+    arrived: Arrived | None = None,
 ) -> Comparison:
     """One query on several engines, at the same time: a tab on each, in one place of the browser's queue.
 
@@ -215,6 +219,8 @@ async def compare(
         engines: which, each once.
         num_results, recency, hl, gl, ai_answer, budget_s, early_stop, visibility, deadline_s, browser: as for
             :func:`castlenb.search`, for each engine.
+        arrived: called, on castlenb's own thread, with what was asked and the page or the error, as each comes. It has
+            to return at once.
 
     Raises:
         EndpointError, TargetError: the Chrome can not be had.
@@ -240,9 +246,16 @@ async def compare(
     ]
     house = browser_for(browser)
     called = time.perf_counter()
+
+    async def one(asked: Asked) -> SearchPage | CastleError:
+        outcome = await _outcome(asked, house, queued_ms=queued_ms, called=called)
+        if arrived is not None:
+            arrived(asked, outcome)
+        return outcome
+
     async with house.slot() as queued_ms:
         await house.open()
-        outcomes = await _together(_outcome(asked, house, queued_ms=queued_ms, called=called) for asked in each_asked)
+        outcomes = await _together(one(asked) for asked in each_asked)
     pages, errors = _sorted(each_asked, outcomes)
     return Comparison(pages, errors, query, tuple(engines))
 
@@ -261,6 +274,7 @@ async def searches(
     visibility: str = "emulated",
     deadline_s: float = 20.0,
     browser: BrowserLike = None,
+    arrived: Arrived | None = None,
 ) -> Searches:
     """Many queries on one engine, as many at a time as the browser has slots.
 
@@ -271,6 +285,7 @@ async def searches(
         queries: each as typed into a search box; a query given twice is asked once.
         engine, num_results, recency, hl, gl, ai_answer, budget_s, early_stop, visibility, deadline_s, browser: as for
             :func:`castlenb.search`.
+        arrived: as for :func:`castlenb.compare`.
 
     Raises:
         EndpointError, TargetError: the Chrome can not be had.
@@ -301,11 +316,11 @@ async def searches(
     async def one(asked: Asked) -> SearchPage | CastleError:
         called = time.perf_counter()
         async with house.slot() as queued_ms:
-            if refused:
-                return refused[0]
-            outcome = await _outcome(asked, house, queued_ms=queued_ms, called=called)
+            outcome = refused[0] if refused else await _outcome(asked, house, queued_ms=queued_ms, called=called)
         if isinstance(outcome, NeedsPerson):
             refused.append(outcome)
+        if arrived is not None:
+            arrived(asked, outcome)
         return outcome
 
     outcomes = await _together(one(asked) for asked in each_asked)

@@ -7,15 +7,20 @@ knows no other part of castlenb.
 
 from __future__ import annotations
 
-from .markup import answer_html, comparison_html, facts_html, search_page_html, searches_html
+from .clean import one_line
+from .markup import answer_html, comparison_html, facts_html, line_html, search_page_html, searches_html
 from .plain import answer_text, comparison_text, search_page_text, table_text
+from .words import counted
 
 __all__ = [
     "answer_html",
     "answer_text",
     "comparison_html",
     "comparison_text",
+    "counted",
     "facts_html",
+    "line_html",
+    "one_line",
     "search_page_html",
     "search_page_text",
     "searches_html",

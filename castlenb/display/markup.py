@@ -89,6 +89,11 @@ def searches_html(data: Mapping[str, Any]) -> str:
     )
 
 
+def line_html(text: str) -> str:
+    """One line of text, and nothing in it that is more than text."""
+    return str(_show(text))
+
+
 def facts_html(facts: Sequence[tuple[str, object]]) -> str:
     """A few facts by name."""
     return _render("facts.html", facts=facts)

@@ -12,18 +12,19 @@ import castlenb as cn
 
 from ..browser.conftest import Onlooker
 
+WIDGET = "application/vnd.jupyter.widget-view+json"
 Started = tuple[KernelManager, BlockingKernelClient]
 
 
 def run(client: BlockingKernelClient, code: str, *, timeout: float = 30) -> dict[str, Any]:
-    """What the cell's reply says, and under ``shown`` the text it showed."""
+    """What the cell's reply says, and under ``shown`` the text it showed, widgets left out."""
     shown: list[str] = []
 
     def hook(message: dict[str, Any]) -> None:
         content = message["content"]
         if message["msg_type"] == "stream":
             shown.append(content["text"])
-        elif message["msg_type"] in ("execute_result", "display_data"):
+        elif message["msg_type"] in ("execute_result", "display_data") and WIDGET not in content["data"]:
             shown.append(content["data"].get("text/plain", ""))
 
     reply = client.execute_interactive(code, timeout=timeout, output_hook=hook)["content"]
@@ -69,3 +70,23 @@ def test_stop_closes_the_tab_and_is_raised(kernel: Started, lab: cn.Lab, call: s
     assert seconds < 5
     assert len(onlooker.tabs()) == before
     assert run(client, f"len(cn.search('afterwards', browser={lab.web.target!r}))")["shown"] == "10"
+
+
+def test_a_line_under_the_cell_follows_the_search_and_ends_as_a_summary(kernel: Started, lab: cn.Lab) -> None:
+    _, client = kernel
+    lab.play("answer-loading")
+    messages: list[dict[str, Any]] = []
+    cell = f"page = cn.search('followed', ai_answer=True, browser={lab.web.target!r})"
+    reply = client.execute_interactive(f"import castlenb as cn\n{cell}", timeout=60, output_hook=messages.append)
+    assert reply["content"]["status"] == "ok"
+    shown = [each["content"]["data"] for each in messages if each["msg_type"] == "display_data"]
+    assert [each["text/plain"] for each in shown] == ["castlenb: google 'followed'"], "it has to be the same each time"
+    assert WIDGET in shown[0]
+    told = [
+        each["content"]["data"]["state"]["value"]
+        for each in messages
+        if each["msg_type"] == "comm_msg" and "value" in each["content"]["data"].get("state", {})
+    ]
+    assert told[0].startswith("google &#39;followed&#39;: connecting")
+    assert ": 10 results, Google AI Overview settled, " in told[-1]
+    assert not [each for each in messages if each["msg_type"] == "stream"], "something was printed"
