@@ -43,6 +43,7 @@ from .errors import (
     TargetError,
     UnparseableError,
 )
+from .kept import forget, reuse
 from .serp import SearchPage
 from .several import Comparison, Searches
 from .target import TargetLike, resolve_target
@@ -175,8 +176,10 @@ __all__ = [
     "aio",
     "compare",
     "connect",
+    "forget",
     "read",
     "replay",
+    "reuse",
     "search",
     "searches",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from . import kept
 from .engines import RECENCIES, Engine
 from .visit import VISIBILITIES, AnswerRule, Rule
 
@@ -31,6 +32,7 @@ class Asked:
     budget_s: float = 6.0
     early_stop: bool = True
     network: bool = False
+    reuse: kept.Age = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.query, str) or not self.query.strip():
@@ -45,6 +47,7 @@ class Asked:
             raise ValueError(f"deadline_s has to be more than 0 seconds, not {self.deadline_s!r}")
         if not self.budget_s >= 0:
             raise ValueError(f"budget_s has to be 0 seconds or more, not {self.budget_s!r}")
+        kept.oldest(self.reuse)  # an age that is none says so here
         self.url(0)  # an engine that can not do what is asked says so here
 
     def url(self, start: int) -> str:

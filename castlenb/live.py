@@ -219,12 +219,9 @@ class _Cell:
         from IPython.display import display
         from ipywidgets import HTML
 
-        class Line(HTML):
-            def __repr__(self) -> str:
-                return f"castlenb: {what}"  # stays in a saved notebook, and has to be the same on every run
-
-        self._widget = Line(value=line_html(what))
-        display(self._widget)
+        self._widget = HTML(value=line_html(what))
+        # What a saved notebook shows in place of the widget, and has to be the same on every run.
+        display({**self._widget._repr_mimebundle_(), "text/plain": f"castlenb: {what}"}, raw=True)  # type: ignore[no-untyped-call]
 
     def write(self, text: str) -> None:
         self._widget.value = line_html(text)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
-from . import bridge, display
+from . import bridge, display, kept
 from .answer import AIAnswer, answer_from, citation_ranks
 from .asked import Asked
 from .beside import Progress
@@ -63,6 +63,7 @@ class SearchPage:
         fetched_at: when the tab was sent off (client clock, UTC); ``None`` for a saved page.
         browser: the Chrome that was used, its address redacted.
         house: the Browser itself.
+        reused: whether the page was kept from an earlier search (see :func:`castlenb.reuse`); its times are of then.
     """
 
     engine: str
@@ -80,6 +81,7 @@ class SearchPage:
     fetched_at: datetime | None
     browser: str
     house: Browser | None = field(default=None, repr=False, compare=False)
+    reused: bool = False
 
     @cached_property
     def results(self) -> pd.DataFrame:
@@ -162,6 +164,7 @@ class SearchPage:
             "answer": self.answer.shown() if self.answer and self.answer.text else None,
             "timings": dict(self.timings),
             "warnings": list(self.warnings),
+            "kept_from": self.fetched_at if self.reused else None,
         }
 
 
@@ -179,6 +182,7 @@ async def search(
     network: bool = False,
     visibility: str = "emulated",
     deadline_s: float = 20.0,
+    reuse: kept.Age = None,
     browser: BrowserLike = None,
     progress: Progress | None = None,
 ) -> SearchPage:
@@ -205,6 +209,8 @@ async def search(
             splits into page, server and stream.
         visibility: ``"emulated"`` keeps the page's timers running by focus emulation; ``"hidden"`` does not.
         deadline_s: seconds for connecting, opening and reading together; waiting in line lies outside.
+        reuse: take a page of the same search that is younger than this (``"1d"``, ``"12h"``, a timedelta) from this
+            machine, and keep the one that is fetched otherwise; ``None`` for what :func:`castlenb.reuse` said.
         browser: a Browser, or what names a Chrome (see :func:`castlenb.connect`); ``None`` for the configured one.
         progress: called about once a second while the page is waited for, on castlenb's own thread: with ``"results"``
             and how many there are, then with the answer's state and the length of its prose. It has to return at once.
@@ -236,8 +242,11 @@ async def search(
         network=network,
         visibility=visibility,
         deadline_s=deadline_s,
+        reuse=reuse,
     )
     house = browser_for(browser)
+    if (known := kept_page(asked, house)) is not None:
+        return known
     called = time.perf_counter()
     async with house.slot() as queued_ms:
         return await searched(asked, house, queued_ms=queued_ms, called=called, progress=progress)
@@ -272,7 +281,34 @@ async def searched(
         page, timings={**page.timings, "queued_ms": round(queued_ms, 1), "call_total_ms": round(total_ms, 1)}
     )
     raise_for_state(page, visits[0].url)
+    if page.answer is None or page.answer.state not in ("growing", "loading", "shell"):
+        kept.keep(asked, house.target.address, _plain(page))
     return page
+
+
+def kept_page(asked: Asked, house: Browser) -> SearchPage | None:
+    """The page of an earlier search of the same kind, where one is to be reused."""
+    said = kept.find(asked, house.target.address)
+    if said is None:
+        return None
+    try:
+        answer = said["answer"] and AIAnswer(**_tuples(said["answer"]))
+        fetched_at = datetime.fromisoformat(said["fetched_at"])
+        return SearchPage(**_tuples({**said, "answer": answer, "fetched_at": fetched_at}), house=house, reused=True)
+    except (KeyError, TypeError, ValueError) as damaged:
+        kept.not_used(damaged)
+        return None
+
+
+def _plain(page: SearchPage) -> dict[str, Any]:
+    """The page as JSON takes it."""
+    told = {each.name: getattr(page, each.name) for each in fields(page) if each.name not in ("house", "reused")}
+    answer = page.answer and {each.name: getattr(page.answer, each.name) for each in fields(page.answer)}
+    return {**told, "answer": answer, "fetched_at": page.fetched_at and page.fetched_at.isoformat()}
+
+
+def _tuples(said: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in said.items()}
 
 
 def _page_asked_for(visits: Sequence[Visit], asked: Asked, house: Browser) -> SearchPage:

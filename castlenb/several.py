@@ -10,13 +10,13 @@ from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from . import display
+from . import display, kept
 from .asked import Asked
 from .browser import Browser, BrowserLike, browser_for
 from .engines import engine as engine_named
 from .errors import CastleError, EndpointError, NeedsPerson
 from .links import same_target
-from .serp import COLUMNS, SearchPage, searched
+from .serp import COLUMNS, SearchPage, kept_page, searched
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,13 +65,17 @@ class Searches:
 
     @cached_property
     def results(self) -> pd.DataFrame:
-        """All results in one frame: ``engine``, ``query``, and the columns of ``SearchPage.results``."""
+        """All results in one frame: ``engine``, ``query``, the columns of ``SearchPage.results``, ``reused`` (boolean:
+        the page was kept from an earlier search) and ``fetched_at`` (UTC)."""
         import pandas as pd
 
-        columns = ["engine", "query", *COLUMNS]
-        kinds = {**dict.fromkeys(columns, "string"), "rank": "Int64"}
+        columns = ["engine", "query", *COLUMNS, "reused", "fetched_at"]
+        others = {"rank": "Int64", "reused": "boolean", "fetched_at": "datetime64[us, UTC]"}
+        kinds = {**dict.fromkeys(columns, "string"), **others}
         rows = [
-            {"engine": page.engine, "query": page.query, **record} for page in self.pages for record in page.records
+            {"engine": page.engine, "query": page.query, **record, "reused": page.reused, "fetched_at": page.fetched_at}
+            for page in self.pages
+            for record in page.records
         ]
         return pd.DataFrame(rows, columns=columns).astype(kinds)
 
@@ -206,6 +210,7 @@ async def compare(
     early_stop: bool = True,
     visibility: str = "emulated",
     deadline_s: float = 20.0,
+    reuse: kept.Age = None,
     browser: BrowserLike = None,
     arrived: Arrived | None = None,
 ) -> Comparison:
@@ -217,7 +222,7 @@ async def compare(
     Args:
         query: as typed into a search box.
         engines: which, each once.
-        num_results, recency, hl, gl, ai_answer, budget_s, early_stop, visibility, deadline_s, browser: as for
+        num_results, recency, hl, gl, ai_answer, budget_s, early_stop, visibility, deadline_s, reuse, browser: as for
             :func:`castlenb.search`, for each engine.
         arrived: called, on castlenb's own thread, with what was asked and the page or the error, as each comes. It has
             to return at once.
@@ -241,21 +246,27 @@ async def compare(
             early_stop=early_stop,
             visibility=visibility,
             deadline_s=deadline_s,
+            reuse=reuse,
         )
         for name in engines
     ]
     house = browser_for(browser)
     called = time.perf_counter()
 
-    async def one(asked: Asked) -> SearchPage | CastleError:
-        outcome = await _outcome(asked, house, queued_ms=queued_ms, called=called)
+    known = {asked.engine.name: page for asked in each_asked if (page := kept_page(asked, house)) is not None}
+
+    async def one(asked: Asked, queued_ms: float) -> SearchPage | CastleError:
+        outcome: SearchPage | CastleError | None = known.get(asked.engine.name)
+        if outcome is None:
+            outcome = await _outcome(asked, house, queued_ms=queued_ms, called=called)
         if arrived is not None:
             arrived(asked, outcome)
         return outcome
 
     async with house.slot() as queued_ms:
-        await house.open()
-        outcomes = await _together(one(asked) for asked in each_asked)
+        if len(known) < len(each_asked):
+            await house.open()
+        outcomes = await _together(one(asked, queued_ms) for asked in each_asked)
     pages, errors = _sorted(each_asked, outcomes)
     return Comparison(pages, errors, query, tuple(engines))
 
@@ -273,6 +284,7 @@ async def searches(
     early_stop: bool = True,
     visibility: str = "emulated",
     deadline_s: float = 20.0,
+    reuse: kept.Age = None,
     browser: BrowserLike = None,
     arrived: Arrived | None = None,
 ) -> Searches:
@@ -283,8 +295,8 @@ async def searches(
 
     Args:
         queries: each as typed into a search box; a query given twice is asked once.
-        engine, num_results, recency, hl, gl, ai_answer, budget_s, early_stop, visibility, deadline_s, browser: as for
-            :func:`castlenb.search`.
+        engine, num_results, recency, hl, gl, ai_answer, budget_s, early_stop, visibility, deadline_s, reuse,
+        browser: as for :func:`castlenb.search`.
         arrived: as for :func:`castlenb.compare`.
 
     Raises:
@@ -307,6 +319,7 @@ async def searches(
             early_stop=early_stop,
             visibility=visibility,
             deadline_s=deadline_s,
+            reuse=reuse,
         )
         for query in dict.fromkeys(queries)
     ]
@@ -315,8 +328,10 @@ async def searches(
 
     async def one(asked: Asked) -> SearchPage | CastleError:
         called = time.perf_counter()
-        async with house.slot() as queued_ms:
-            outcome = refused[0] if refused else await _outcome(asked, house, queued_ms=queued_ms, called=called)
+        outcome: SearchPage | CastleError | None = kept_page(asked, house)
+        if outcome is None:
+            async with house.slot() as queued_ms:
+                outcome = refused[0] if refused else await _outcome(asked, house, queued_ms=queued_ms, called=called)
         if isinstance(outcome, NeedsPerson):
             refused.append(outcome)
         if arrived is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -107,7 +108,12 @@ def _listed(data: Mapping[str, Any]) -> dict[str, Any]:
         "count": counted(len(data["results"]), "result"),
         "hits": [_hit(row) for row in data["results"]],
         "warnings": data.get("warnings") or [],
+        "kept_from": _day(data.get("kept_from")),
     }
+
+
+def _day(when: datetime | None) -> str:
+    return f"{when:%Y-%m-%d %H:%M} UTC" if when else ""
 
 
 def _target(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -67,7 +67,7 @@ def test_stop_closes_the_tab_and_is_raised(kernel: Started, lab: cn.Lab, call: s
     lab.play("instant")
     assert reply["status"] == "error"
     assert reply["ename"] in ("KeyboardInterrupt", "CancelledError")
-    assert seconds < 5
+    assert seconds < 10, "left alone it goes on for 20 s"
     assert len(onlooker.tabs()) == before
     assert run(client, f"len(cn.search('afterwards', browser={lab.web.target!r}))")["shown"] == "10"
 
