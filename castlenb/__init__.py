@@ -11,6 +11,7 @@ is dialled at import, and the only browser ever started is the throwaway Chromiu
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -49,7 +50,10 @@ from .several import Comparison, Searches
 from .target import TargetLike, resolve_target
 
 if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
     from .lab import FakeWeb
+    from .notebook.panel import Panel
 
 __version__ = "0.1.0"
 
@@ -92,6 +96,34 @@ def connect(target: TargetLike = None, *, max_visits: int = 2) -> Browser:
     browser = Browser(resolve_target(target), max_visits=max_visits)
     bridge.run(browser.open())
     return browser
+
+
+def panel(
+    query: str = "",
+    *,
+    engines: Sequence[str] = ("google", "bing", "brave", "duckduckgo"),
+    browser: BrowserLike = None,
+) -> Panel:
+    """A panel to search from, for a notebook: engines side by side, and ``panel.searches`` as a DataFrame.
+
+    Args:
+        query: what stands in its search box at first; nothing is searched before somebody asks for it.
+        engines: those that are ticked at first.
+        browser: a Browser, or what names a Chrome; ``None`` for the configured one.
+
+    Raises:
+        TargetError: the name makes no sense.
+    """
+    from .notebook.panel import Panel  # ipywidgets takes 0.3 s
+
+    return Panel(query, engines, browser)
+
+
+def load_ipython_extension(ipython: InteractiveShell) -> None:
+    """What ``%load_ext castlenb`` calls: brings ``%search`` and ``%%searches``."""
+    from .notebook.magics import load  # IPython, which is there only if it asks
+
+    load(ipython)
 
 
 class Lab:
@@ -177,6 +209,8 @@ __all__ = [
     "compare",
     "connect",
     "forget",
+    "load_ipython_extension",
+    "panel",
     "read",
     "replay",
     "reuse",

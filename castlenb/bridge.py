@@ -101,6 +101,20 @@ async def arun(coroutine: Coroutine[Any, Any, T], *, beat: Callable[[], object] 
     return job.outcome()
 
 
+def start(
+    coroutine: Coroutine[Any, Any, Any], *, ended: Callable[[BaseException | None], object]
+) -> Callable[[], None]:
+    """Starts a coroutine on the loop thread, and returns at once what cancels it.
+
+    Args:
+        ended: called on the loop thread when it has ended, with what it raised, if anything.
+    """
+    job = _Job(coroutine)
+    job.done.add_done_callback(lambda _: ended(job.error()))
+    job.start()
+    return job.cancel
+
+
 @contextmanager
 def entered(manager: AbstractAsyncContextManager[T]) -> Iterator[T]:
     """An async context manager as a plain one; both its halves run on the loop thread."""
@@ -167,6 +181,10 @@ class _Job(Generic[T]):
     def outcome(self) -> T:
         assert self._task is not None
         return self._task.result()
+
+    def error(self) -> BaseException | None:
+        assert self._task is not None
+        return asyncio.CancelledError() if self._task.cancelled() else self._task.exception()
 
 
 class _House:

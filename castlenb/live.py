@@ -50,6 +50,13 @@ class Follower(Protocol):
         ...
 
 
+def waiting(state: str, count: int) -> str:
+    """What a search that has told ``state`` and ``count`` (see ``progress=``) is waiting for."""
+    if state == "results":
+        return "waiting for results" + (f", {count} so far" if count else "")
+    return f"answer growing, {count:,} characters" if count else "waiting for the answer"
+
+
 class OfSearch:
     """Follows :func:`castlenb.search`."""
 
@@ -62,12 +69,7 @@ class OfSearch:
         self._state = state, count
 
     def now(self) -> str:
-        if self._state is None:
-            return "connecting"
-        state, count = self._state
-        if state == "results":
-            return "waiting for results" + (f", {count} so far" if count else "")
-        return f"answer growing, {count:,} characters" if count else "waiting for the answer"
+        return waiting(*self._state) if self._state else "connecting"
 
     def outcome(self, result: SearchPage) -> str:
         answer = result.answer
@@ -82,20 +84,21 @@ class OfCompare:
 
     def __init__(self, asked: dict[str, Any]) -> None:
         self.what = repr(asked["query"])
-        self.taps = {"arrived": self._arrived}
-        self._waiting = list(asked["engines"])
-        self._came: list[str] = []
+        self.taps = {"progress": self._told, "arrived": self._arrived}
+        self._states = dict.fromkeys(asked["engines"], "connecting")
+
+    def _told(self, engine: str, state: str, count: int) -> None:
+        self._states[engine] = waiting(state, count)
 
     def _arrived(self, asked: Asked, outcome: SearchPage | CastleError) -> None:
-        self._waiting = [engine for engine in self._waiting if engine != asked.engine.name]
         said = counted(len(outcome), "result") if isinstance(outcome, SearchPage) else type(outcome).__name__
-        self._came = [*self._came, f"{asked.engine.name} {said}"]
+        self._states[asked.engine.name] = said
 
     def now(self) -> str:
-        return ", ".join([*self._came, f"waiting for {', '.join(self._waiting)}"])
+        return "; ".join(f"{engine} {state}" for engine, state in self._states.items())
 
     def outcome(self, result: Searches) -> str:
-        return ", ".join(self._came)
+        return self.now()
 
 
 class OfSearches:

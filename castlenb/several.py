@@ -6,12 +6,13 @@ import asyncio
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import display, kept
 from .asked import Asked
+from .beside import Progress
 from .browser import Browser, BrowserLike, browser_for
 from .engines import engine as engine_named
 from .errors import CastleError, EndpointError, NeedsPerson
@@ -212,6 +213,7 @@ async def compare(
     deadline_s: float = 20.0,
     reuse: kept.Age = None,
     browser: BrowserLike = None,
+    progress: Callable[[str, str, int], object] | None = None,
     arrived: Arrived | None = None,
 ) -> Comparison:
     """One query on several engines, at the same time: a tab on each, in one place of the browser's queue.
@@ -224,6 +226,7 @@ async def compare(
         engines: which, each once.
         num_results, recency, hl, gl, ai_answer, budget_s, early_stop, visibility, deadline_s, reuse, browser: as for
             :func:`castlenb.search`, for each engine.
+        progress: as for :func:`castlenb.search`; called with the engine's name before the rest.
         arrived: called, on castlenb's own thread, with what was asked and the page or the error, as each comes. It has
             to return at once.
 
@@ -258,7 +261,8 @@ async def compare(
     async def one(asked: Asked, queued_ms: float) -> SearchPage | CastleError:
         outcome: SearchPage | CastleError | None = known.get(asked.engine.name)
         if outcome is None:
-            outcome = await _outcome(asked, house, queued_ms=queued_ms, called=called)
+            told = progress and partial(progress, asked.engine.name)
+            outcome = await _outcome(asked, house, queued_ms=queued_ms, called=called, progress=told)
         if arrived is not None:
             arrived(asked, outcome)
         return outcome
@@ -342,9 +346,11 @@ async def searches(
     return Searches(*_sorted(each_asked, outcomes))
 
 
-async def _outcome(asked: Asked, house: Browser, *, queued_ms: float, called: float) -> SearchPage | CastleError:
+async def _outcome(
+    asked: Asked, house: Browser, *, queued_ms: float, called: float, progress: Progress | None = None
+) -> SearchPage | CastleError:
     try:
-        return await searched(asked, house, queued_ms=queued_ms, called=called)
+        return await searched(asked, house, queued_ms=queued_ms, called=called, progress=progress)
     except EndpointError:
         raise  # no search of ours can be had there, so it is the caller's to know
     except CastleError as failed:

@@ -8,7 +8,7 @@ knows no other part of castlenb.
 from __future__ import annotations
 
 from .clean import one_line
-from .markup import answer_html, comparison_html, facts_html, line_html, search_page_html, searches_html
+from .markup import answer_html, comparison_html, facts_html, failures_html, line_html, search_page_html, searches_html
 from .plain import answer_text, comparison_text, search_page_text, table_text
 from .words import counted
 
@@ -19,6 +19,7 @@ __all__ = [
     "comparison_text",
     "counted",
     "facts_html",
+    "failures_html",
     "line_html",
     "one_line",
     "search_page_html",

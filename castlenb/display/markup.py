@@ -95,6 +95,11 @@ def line_html(text: str) -> str:
     return str(_show(text))
 
 
+def failures_html(failures: Sequence[Mapping[str, Any]]) -> str:
+    """What went wrong and what a person can do: dicts with ``message`` and ``human_url``."""
+    return _render("failures.html", failures=[_failure(failure) for failure in failures])
+
+
 def facts_html(facts: Sequence[tuple[str, object]]) -> str:
     """A few facts by name."""
     return _render("facts.html", facts=facts)

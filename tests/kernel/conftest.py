@@ -1,4 +1,4 @@
-"""One kernel and one lab for the tests of a module."""
+"""One kernel and one lab for all tests in here; each says what the lab is to play."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from jupyter_client.manager import KernelManager, start_new_kernel
 import castlenb as cn
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def kernel() -> Iterator[tuple[KernelManager, BlockingKernelClient]]:
     manager, client = start_new_kernel(kernel_name="python3")
     yield manager, client
@@ -18,7 +18,7 @@ def kernel() -> Iterator[tuple[KernelManager, BlockingKernelClient]]:
     manager.cleanup_resources()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def lab() -> Iterator[cn.Lab]:
     with cn.Lab("instant") as lab:
         yield lab

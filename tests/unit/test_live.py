@@ -125,13 +125,17 @@ def test_the_words_for_a_search() -> None:
 
 def test_the_words_for_a_comparison() -> None:
     words = OfCompare({"query": "tea", "engines": ("google", "bing", "brave")})
-    arrived = words.taps["arrived"]
-    assert words.now() == "waiting for google, bing, brave"
+    tell, arrived = words.taps["progress"], words.taps["arrived"]
+    assert words.now() == "google connecting; bing connecting; brave connecting"
     arrived(SimpleNamespace(engine=SimpleNamespace(name="bing")), page(10))
-    assert words.now() == "bing 10 results, waiting for google, brave"
+    tell("google", "results", 4)
+    tell("brave", "growing", 1200)
+    assert words.now() == (
+        "google waiting for results, 4 so far; bing 10 results; brave answer growing, 1,200 characters"
+    )
     arrived(SimpleNamespace(engine=SimpleNamespace(name="google")), cn.NoResultsError("google", "tea", "", ""))
     arrived(SimpleNamespace(engine=SimpleNamespace(name="brave")), page(1))
-    assert words.outcome(cn.Searches((), {})) == "bing 10 results, google NoResultsError, brave 1 result"
+    assert words.outcome(cn.Searches((), {})) == "google NoResultsError; bing 10 results; brave 1 result"
 
 
 def test_the_words_for_many_searches() -> None:
