@@ -158,6 +158,10 @@ class Lab:
             self._stack = stack.pop_all()
         return self
 
+    def open(self) -> Self:
+        """As entering it, for a notebook, whose cells no ``with`` can span; ends with :meth:`close` or the process."""
+        return self.__enter__()
+
     def play(self, scenario: str, **where: Any) -> None:
         """Changes what is played, for one engine or one query where these are named; see ``FakeWeb.play``."""
         self.web.play(scenario, **where)
