@@ -200,7 +200,7 @@ class _Column:
         self._engine = engine
         self._head = widgets.HTML()
         self._body = widgets.HTML()
-        self._button = widgets.Button(layout=_fit(display="none"))
+        self._button = widgets.Button(layout=_fit(display="none", align_self="flex-start"))
         self._button.on_click(self._clicked)
         self._page: SearchPage | None = None
         self._waits = False
