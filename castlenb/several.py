@@ -44,8 +44,9 @@ class Searches:
     errors: Mapping[tuple[str, str], CastleError]
 
     def __repr__(self) -> str:
-        parts = [f"{page.engine} {page.query!r}: {len(page)} results" for page in self.pages]
-        parts += [f"{engine} {query!r}: {type(error).__name__}" for (engine, query), error in self.errors.items()]
+        said = [(page.engine, page.query, display.counted(len(page), "result")) for page in self.pages]
+        said += [(engine, query, type(error).__name__) for (engine, query), error in self.errors.items()]
+        parts = [f"{engine} {display.one_line(query, 80)!r}: {what}" for engine, query, what in said]
         return f"{type(self).__name__}({', '.join(parts)})"
 
     def _repr_html_(self) -> str:

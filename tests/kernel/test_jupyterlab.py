@@ -35,18 +35,20 @@ display(browser)
 PANEL = "panel = cn.panel({query!r}, engines=['google', 'bing'], browser=browser)\npanel"
 HOSTILE = r"""
 from dataclasses import replace
+from ipywidgets import HTML
 bad = ('<img src=x onerror="window.pwned=1">"\'><script>window.pwned=2</script> from $200 to $700, \\(x^2\\) '
        '\u202egpj.exe\u202c \ud800 javascript:window.pwned=3 </div></ol>{{ 7 * 7 }} ') + "long " * 200_000
+whole = bad.replace("\ud800", "")  # as what comes from a page is
 page = cn.search("tea", num_results=3, ai_answer=True, browser=browser)
-urls = ['javascript:window.pwned=4', 'https://e.example/"onmouseover="window.pwned=5', bad]
-rows = tuple({**row, "title": bad, "snippet": bad, "site": bad, "date": bad, "url": url, "link": url}
+urls = ['javascript:window.pwned=4', 'https://e.example/"onmouseover="window.pwned=5', whole]
+rows = tuple({**row, "title": whole, "snippet": whole, "site": whole, "date": whole, "url": url, "link": url}
              for row, url in zip(page.records, urls))
 answer = replace(page.answer, label=bad, text=bad, warnings=(bad,),
                  records=tuple({**each, "title": bad, "url": urls[0], "site": bad} for each in page.answer.records))
 page = replace(page, records=rows, answer=answer, query=bad, warnings=(bad,))
 error = cn.SearchChallengeError("sorry", "google", bad, urls[0], bad, human_url=urls[0])
 display(page, page.answer, cn.Comparison((page,), {("bing", bad): error}, bad, ("google", "bing")),
-        cn.Searches((page,), {("bing", bad): error}), cn.panel(bad, browser=browser))
+        cn.Searches((page,), {("bing", bad): error}), HTML(page._repr_html_()))  # the widget that the panel uses
 """
 PWNED = """new Promise(done => {
     for (const link of document.querySelectorAll('.castlenb a')) link.dispatchEvent(new MouseEvent('mouseover'));
@@ -109,7 +111,7 @@ def test_every_display_light_and_dark(here: tuple[Page, cn.Lab, Path]) -> None:
 def test_hostile_words_stay_words(here: tuple[Page, cn.Lab, Path]) -> None:
     page, _, folder = here
     hostile = "document.querySelectorAll('.jp-CodeCell')[2]"
-    page.until(f"{hostile}.querySelectorAll('.castlenb').length >= 4", "not shown")
+    page.until(f"{hostile}.querySelectorAll('.castlenb').length === 5", page.js(f"{hostile}.innerText")[-3000:])
     assert page.js(PWNED) == 0
     assert page.js(TYPESET) == 0
     assert page.js(SCRIPTS) == []
