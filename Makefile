@@ -1,8 +1,10 @@
 # make setup   prepare .venv, and a Chromium where the machine has none
 # make demo    the main job, shown on a fake web on this machine
-# make test    lint, types and every quick test, with no way off the machine
+# make test    lint, types, every quick test and the notebooks, with no way off the machine
 # make proofs  the slower ones: the lab itself, property tests, hostile pages
 # make faults  what a caller gets when things break: a table, and build/faults.json
+# make notebooks   run the notebooks anew and save them; NOTEBOOKS names some of them
+# make lab     open JupyterLab on them
 # make bench   castlenb beside its peers: a table, and build/bench.json
 #
 # CASTLENB_CHROMIUM names the Chrome or Chromium to use; PYTEST_ARGS goes to pytest, FAULTS_ARGS and
@@ -11,10 +13,11 @@
 SHELL = /bin/bash
 BIN = .venv/bin
 OFFLINE = $(BIN)/python tests/offline.py
+NBVAL = -q --nbval --nbval-current-env --nbval-cell-timeout 120 --nbval-sanitize-with notebooks/sanitize.cfg
 STAMP = .venv/.ready-test
 BENCH_STAMP = .venv/.ready-bench
 
-.PHONY: setup chromium demo test proofs faults lint bench clean
+.PHONY: setup chromium demo test proofs faults lint notebooks lab bench clean
 .DEFAULT_GOAL := setup
 
 setup: $(STAMP) chromium
@@ -57,12 +60,19 @@ demo: setup
 
 test: setup lint
 	@$(OFFLINE) $(BIN)/python -m pytest -n 2 --dist loadgroup -m "not proof" $(PYTEST_ARGS)
+	@$(OFFLINE) $(BIN)/python -m pytest $(NBVAL) notebooks
 
 proofs: setup
 	@$(OFFLINE) $(BIN)/python -m pytest -n 2 --dist loadgroup -m proof $(PYTEST_ARGS)
 
 faults: setup
 	@$(OFFLINE) $(BIN)/python -m tests.faults.run $(FAULTS_ARGS)
+
+notebooks: setup
+	@$(OFFLINE) $(BIN)/python notebooks/execute.py $(NOTEBOOKS)
+
+lab: setup
+	@$(BIN)/jupyter lab notebooks
 
 lint: $(STAMP)
 	@$(BIN)/ruff check . || { echo "lint: ruff has objections" >&2; exit 1; }

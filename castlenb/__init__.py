@@ -11,11 +11,12 @@ is dialled at import, and the only browser ever started is the throwaway Chromiu
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from . import bridge, captures, lab, replays, serp, several, study
+from . import bridge, captures, lab, live, replays, serp, several, study
 from .answer import AIAnswer
 from .browser import Browser, BrowserLike
 from .errors import (
@@ -46,6 +47,7 @@ from .errors import (
     TargetError,
     UnparseableError,
 )
+from .kept import forget, reuse
 from .results import SearchPage
 from .several import Comparison, Searches
 from .snapshot import Capture
@@ -53,15 +55,18 @@ from .study import running
 from .target import TargetLike, resolve_target
 
 if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
     from .lab import FakeWeb
+    from .notebook.panel import Panel
 
 __version__ = "0.1.0"
 
 replays.provide_throwaway(lab.throwaway)
 
-search = bridge.plain(serp.search)
-searches = bridge.plain(several.searches)
-compare = bridge.plain(several.compare)
+search = live.plain(serp.search, live.OfSearch)
+searches = live.plain(several.searches, live.OfSearches)
+compare = live.plain(several.compare, live.OfCompare)
 measure = bridge.plain(running.measure)
 read = bridge.plain(captures.read)
 capture = bridge.plain(captures.capture)
@@ -105,6 +110,34 @@ def connect(target: TargetLike = None, *, max_visits: int = 2) -> Browser:
     return browser
 
 
+def panel(
+    query: str = "",
+    *,
+    engines: Sequence[str] = ("google", "bing", "brave", "duckduckgo"),
+    browser: BrowserLike = None,
+) -> Panel:
+    """A panel to search from, for a notebook: engines side by side, and ``panel.searches`` as a DataFrame.
+
+    Args:
+        query: what stands in its search box at first; nothing is searched before somebody asks for it.
+        engines: those that are ticked at first.
+        browser: a Browser, or what names a Chrome; ``None`` for the configured one.
+
+    Raises:
+        TargetError: the name makes no sense.
+    """
+    from .notebook.panel import Panel  # ipywidgets takes 0.3 s
+
+    return Panel(query, engines, browser)
+
+
+def load_ipython_extension(ipython: InteractiveShell) -> None:
+    """What ``%load_ext castlenb`` calls: brings ``%search`` and ``%%searches``."""
+    from .notebook.magics import load  # IPython, which is there only if it asks
+
+    load(ipython)
+
+
 class Lab:
     """A throwaway Chromium and engines of our own making, on this machine, joined to a Browser.
 
@@ -136,6 +169,10 @@ class Lab:
             self.browser = stack.enter_context(Browser(resolve_target(self.web.target), max_visits=self._max_visits))
             self._stack = stack.pop_all()
         return self
+
+    def open(self) -> Self:
+        """As entering it, for a notebook, whose cells no ``with`` can span; ends with :meth:`close` or the process."""
+        return self.__enter__()
 
     def play(self, scenario: str, **where: Any) -> None:
         """Changes what is played, for one engine or one query where these are named; see ``FakeWeb.play``."""
@@ -193,9 +230,13 @@ __all__ = [
     "capture",
     "compare",
     "connect",
+    "forget",
+    "load_ipython_extension",
     "measure",
+    "panel",
     "read",
     "replay",
+    "reuse",
     "search",
     "searches",
     "study",

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
-from . import bridge, captures, replays, serp, several
+from . import bridge, captures, live, replays, serp, several
 from .browser import Browser, BrowserLike
 from .snapshot import Capture
 from .study import running
 from .target import TargetLike, resolve_target
 
-search = bridge.marshalled(serp.search)
-searches = bridge.marshalled(several.searches)
-compare = bridge.marshalled(several.compare)
+search = live.marshalled(serp.search, live.OfSearch)
+searches = live.marshalled(several.searches, live.OfSearches)
+compare = live.marshalled(several.compare, live.OfCompare)
 measure = bridge.marshalled(running.measure)
 read = bridge.marshalled(captures.read)
 capture = bridge.marshalled(captures.capture)

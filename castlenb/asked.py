@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from . import kept
 from .engines import RECENCIES, Engine
 from .pacing import PaceLike, check_pages, rates
 from .visit import VISIBILITIES, AnswerRule, Rule
@@ -34,6 +35,7 @@ class Asked:
     network: bool = False
     pace: PaceLike = None
     even_if_blocked: bool = False
+    reuse: kept.Age = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.query, str) or not self.query.strip():
@@ -49,6 +51,7 @@ class Asked:
         if not self.budget_s >= 0:
             raise ValueError(f"budget_s has to be 0 seconds or more, not {self.budget_s!r}")
         check_pages(self.pages, rates(self.pace))
+        kept.oldest(self.reuse)  # an age that is none says so here
         self.url(0)  # an engine that can not do what is asked says so here
 
     def url(self, start: int) -> str:

@@ -5,7 +5,9 @@ minute stalls nothing, and the same Browser serves plain calls and coroutines. :
 into a plain one, :func:`marshalled` into one that can be awaited on any loop.
 
 An interrupt (Stop in a notebook, Ctrl-C) cancels what runs on the thread, waits up to three seconds for it to clean up
-(a tab is closed there), and is raised. A second one while waiting is raised at once; the cleaning-up goes on behind it.
+(a tab is closed there), and is raised. A second one while waiting is raised at once; the cleaning-up goes on behind it,
+and is waited for once more at exit. A cancelled ``await`` waits a quarter of a second and leaves the rest behind: it
+holds up everything else on the caller's loop.
 """
 
 from __future__ import annotations
@@ -27,6 +29,9 @@ T = TypeVar("T")
 
 CLEANUP_S = 3.0
 """How long an interrupted call may take to clean up before the interrupt is raised."""
+
+AWAITED_CLEANUP_S = 0.25
+"""The same for a call that is awaited: with the heartbeat before it, Stop is back within half a second."""
 
 EXIT_S = 2.0
 """How long the end of the process waits for tabs to be closed."""
@@ -56,36 +61,58 @@ def marshalled(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Cor
     return call
 
 
-def run(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Runs a coroutine on the loop thread and returns its result (see :func:`plain`)."""
+def run(coroutine: Coroutine[Any, Any, T], *, beat: Callable[[], object] | None = None) -> T:
+    """Runs a coroutine on the loop thread and returns its result (see :func:`plain`).
+
+    Args:
+        beat: called a few times a second meanwhile, on the calling thread.
+    """
     if threading.current_thread() is _house.thread:
         coroutine.close()
         raise Misuse("a plain castlenb call was made on castlenb's own event loop; await its twin in castlenb.aio")
     job = _Job(coroutine)
     try:
-        return job.result()
+        job.start()
+        return job.result(beat)
     except KeyboardInterrupt:
         job.cancel()
         job.wait(CLEANUP_S)
         raise
 
 
-async def arun(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Awaits a coroutine that runs on the loop thread (see :func:`marshalled`)."""
+async def arun(coroutine: Coroutine[Any, Any, T], *, beat: Callable[[], object] | None = None) -> T:
+    """Awaits a coroutine that runs on the loop thread (see :func:`marshalled`); ``beat`` as for :func:`run`."""
     if threading.current_thread() is _house.thread:
         return await coroutine
     job = _Job(coroutine)
+    job.start()
     waiting = asyncio.wrap_future(job.done)
     try:
         # The short waits are a heartbeat: a kernel delivers an interrupt to an awaiting cell only when its loop turns
         # (measured on ipykernel 7.4: 8 s late without, 0.12 s with a heartbeat of 100 ms).
         while not waiting.done():
             await asyncio.wait({waiting}, timeout=0.1)
+            if beat is not None:
+                beat()
     except asyncio.CancelledError:
         job.cancel()
-        await asyncio.wait({waiting}, timeout=CLEANUP_S)
+        await asyncio.wait({waiting}, timeout=AWAITED_CLEANUP_S)
         raise
     return job.outcome()
+
+
+def start(
+    coroutine: Coroutine[Any, Any, Any], *, ended: Callable[[BaseException | None], object]
+) -> Callable[[], None]:
+    """Starts a coroutine on the loop thread, and returns at once what cancels it.
+
+    Args:
+        ended: called on the loop thread when it has ended, with what it raised, if anything.
+    """
+    job = _Job(coroutine)
+    job.done.add_done_callback(lambda _: ended(job.error()))
+    job.start()
+    return job.cancel
 
 
 @contextmanager
@@ -115,16 +142,19 @@ async def aentered(manager: AbstractAsyncContextManager[T]) -> AsyncIterator[T]:
 
 
 class _Job(Generic[T]):
-    """One coroutine on the loop thread. ``done`` completes, with nothing, when its task has really ended."""
+    """One coroutine, to be started on the loop thread. ``done`` completes, with nothing, when its task has ended."""
 
     def __init__(self, coroutine: Coroutine[Any, Any, T]) -> None:
         self.done: concurrent.futures.Future[None] = concurrent.futures.Future()
+        self._coroutine = coroutine
         self._task: asyncio.Task[T] | None = None
         self._loop = _house.loop()
-        self._loop.call_soon_threadsafe(self._start, coroutine)
 
-    def _start(self, coroutine: Coroutine[Any, Any, T]) -> None:
-        self._task = self._loop.create_task(coroutine)
+    def start(self) -> None:
+        self._loop.call_soon_threadsafe(self._begin)
+
+    def _begin(self) -> None:
+        self._task = self._loop.create_task(self._coroutine)
         _house.jobs.add(self._task)
         self._task.add_done_callback(self._ended)
 
@@ -140,15 +170,21 @@ class _Job(Generic[T]):
     def wait(self, seconds: float) -> None:
         concurrent.futures.wait([self.done], timeout=seconds)
 
-    def result(self) -> T:
+    def result(self, beat: Callable[[], object] | None) -> T:
         # In short waits, because a wait without an end can not be interrupted on Windows.
         while not self.done.done():
-            self.wait(1.0)
+            self.wait(1.0 if beat is None else 0.25)
+            if beat is not None:
+                beat()
         return self.outcome()
 
     def outcome(self) -> T:
         assert self._task is not None
         return self._task.result()
+
+    def error(self) -> BaseException | None:
+        assert self._task is not None
+        return asyncio.CancelledError() if self._task.cancelled() else self._task.exception()
 
 
 class _House:
@@ -186,9 +222,14 @@ class _House:
     async def _cancel_jobs(self) -> None:
         for job in self.jobs:
             job.cancel()
-        if self.jobs:
-            await asyncio.wait(set(self.jobs), timeout=EXIT_S)
+        # A tab that took longer to close than its visit waits for is closed by a task of its own, which is no job.
+        ending = {*self.jobs, *(task for task in asyncio.all_tasks() if task.get_name() in _CLOSING)}
+        if ending:
+            await asyncio.wait(ending, timeout=EXIT_S)
 
+
+_CLOSING = ("castlenb tab create", "castlenb tab close")
+"""Names of the tasks by which a tab comes and goes (``cdp/tab.py``)."""
 
 _house = _House()
 

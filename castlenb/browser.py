@@ -20,7 +20,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
-from . import blocks, bridge, leftovers, pacing, page
+from . import blocks, bridge, display, leftovers, pacing, page
 from .addresses import Desk, desk_of
 from .blocks import Block
 from .cdp.connection import Connection
@@ -97,6 +97,18 @@ class Browser:
 
     def __repr__(self) -> str:
         return f"Browser({self.address!r}{', closed' if self._closed else ''})"
+
+    def _repr_html_(self) -> str:
+        stands = self._connection is not None and self._connection.lost is None
+        state = "closed" if self._closed else "connected" if stands else "not connected; connects when used"
+        facts = [
+            ("Chrome", self.address),
+            ("decided by", self.target.decided_by),
+            ("version", self.version.get("Browser", "")),
+            ("state", state),
+            ("visits at a time", self.max_visits),
+        ]
+        return display.facts_html([fact for fact in facts if fact[1]])
 
     async def open(self, *, timeout_s: float = CONNECT_S) -> float:
         """Connects, where no connection stands. Returns the seconds a person took to allow it, mostly 0.

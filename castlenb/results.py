@@ -54,6 +54,7 @@ class SearchPage:
         fetched_at: when the tab was sent off (client clock, UTC); ``None`` for a saved page.
         browser: the Chrome that was used, its address redacted.
         house: the Browser itself.
+        reused: whether the page was kept from an earlier search (see :func:`castlenb.reuse`); its times are of then.
     """
 
     engine: str
@@ -71,6 +72,7 @@ class SearchPage:
     fetched_at: datetime | None
     browser: str
     house: Browser | None = field(default=None, repr=False, compare=False)
+    reused: bool = False
 
     @cached_property
     def results(self) -> pd.DataFrame:
@@ -175,7 +177,11 @@ class SearchPage:
         return display.search_page_html(self._shown())
 
     def _shown(self) -> dict[str, Any]:
-        return {**self.to_dict(), "answer": self.answer.to_dict() if self.answer and self.answer.text else None}
+        return {
+            **self.to_dict(),
+            "answer": self.answer.to_dict() if self.answer and self.answer.text else None,
+            "kept_from": self.fetched_at if self.reused else None,
+        }
 
 
 def page_from(

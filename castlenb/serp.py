@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+from . import kept
 from .asked import Asked
 from .beside import Progress
 from .browser import Browser, BrowserLike, browser_for
@@ -19,6 +20,7 @@ from .manners import Turn
 from .pacing import PaceLike
 from .refusals import check_refused, judge
 from .results import SearchPage, page_from
+from .reused import keep_page, kept_page
 from .snapshot import Drift
 from .taking import take_aside
 from .visit import Errand, Visit, open_visitor
@@ -45,6 +47,7 @@ async def search(
     deadline_s: float = 20.0,
     pace: PaceLike = None,
     even_if_blocked: bool = False,
+    reuse: kept.Age = None,
     browser: BrowserLike = None,
     progress: Progress | None = None,
 ) -> SearchPage:
@@ -75,6 +78,8 @@ async def search(
             seconds)``, several such pairs, or ``"off"``, which a warning then tells; ``None`` for
             :data:`castlenb.pacing.PACE`. A wait is said, and is in ``queued_ms``. The lab is asked without one.
         even_if_blocked: search although the engine has asked for a person lately, or seems to have closed its door.
+        reuse: take a page of the same search that is younger than this (``"1d"``, ``"12h"``, a timedelta) from this
+            machine, and keep the one that is fetched otherwise; ``None`` for what :func:`castlenb.reuse` said.
         browser: a Browser, or what names a Chrome (see :func:`castlenb.connect`); ``None`` for the configured one.
         progress: called about once a second while the page is waited for, on castlenb's own thread: with ``"results"``
             and how many there are, then with the answer's state and the length of its prose. It has to return at once.
@@ -110,8 +115,11 @@ async def search(
         deadline_s=deadline_s,
         pace=pace,
         even_if_blocked=even_if_blocked,
+        reuse=reuse,
     )
     house = browser_for(browser)
+    if (known := kept_page(asked, house)) is not None:
+        return known
     called = time.perf_counter()
     pages = {asked.engine.name: asked.pages}
     async with house.turn(pages, pace=pace, even_if_blocked=even_if_blocked) as turn:
@@ -136,6 +144,7 @@ async def searched(
         warnings=(*page.warnings, *turn.warnings),
     )
     await judge(page, visits[0].url, house, turn, capture)
+    keep_page(asked, house, page)
     return page
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from . import display
+from . import display, kept
 from .asked import Asked
+from .beside import Progress
 from .browser import Browser, BrowserLike, browser_for
 from .engines import engine as engine_named
 from .errors import CastleError, EndpointError, NeedsPerson
@@ -19,12 +20,16 @@ from .links import same_target
 from .manners import Turn
 from .pacing import PaceLike
 from .results import COLUMNS, SearchPage
+from .reused import kept_page
 from .serp import searched
 
 if TYPE_CHECKING:
     import pandas as pd
 
 T = TypeVar("T")
+
+Arrived = Callable[[Asked, SearchPage | CastleError], object]
+"""Told each search's outcome as it comes."""
 
 FAILURE_COLUMNS = ("engine", "query", "error", "message", "human_url", "retry_at")
 """Columns of a failures frame: the error's class, its sentence, and what a person has to open, where it says so."""
@@ -43,28 +48,16 @@ class Searches:
     errors: Mapping[tuple[str, str], CastleError]
 
     def __repr__(self) -> str:
-        parts = [f"{page.engine} {page.query!r}: {len(page)} results" for page in self.pages]
-        parts += [f"{engine} {query!r}: {type(error).__name__}" for (engine, query), error in self.errors.items()]
+        said = [(page.engine, page.query, display.counted(len(page), "result")) for page in self.pages]
+        said += [(engine, query, type(error).__name__) for (engine, query), error in self.errors.items()]
+        parts = [f"{engine} {display.one_line(query, 80)!r}: {what}" for engine, query, what in said]
         return f"{type(self).__name__}({', '.join(parts)})"
 
-    @cached_property
-    def results(self) -> pd.DataFrame:
-        """All results in one frame: ``engine``, ``query``, and the columns of ``SearchPage.results``."""
-        import pandas as pd
+    def _repr_html_(self) -> str:
+        return display.searches_html({"pages": [page._shown() for page in self.pages], "failures": self._failed()})
 
-        columns = ["engine", "query", *COLUMNS]
-        kinds = {**dict.fromkeys(columns, "string"), "rank": "Int64"}
-        rows = [
-            {"engine": page.engine, "query": page.query, **record} for page in self.pages for record in page.records
-        ]
-        return pd.DataFrame(rows, columns=columns).astype(kinds)
-
-    @cached_property
-    def failures(self) -> pd.DataFrame:
-        """The searches that failed, one row each, with the columns :data:`FAILURE_COLUMNS`; empty where none did."""
-        import pandas as pd
-
-        rows = [
+    def _failed(self) -> list[dict[str, Any]]:
+        return [
             {
                 "engine": engine,
                 "query": query,
@@ -75,7 +68,29 @@ class Searches:
             }
             for (engine, query), error in self.errors.items()
         ]
-        table = pd.DataFrame(rows, columns=list(FAILURE_COLUMNS))
+
+    @cached_property
+    def results(self) -> pd.DataFrame:
+        """All results in one frame: ``engine``, ``query``, the columns of ``SearchPage.results``, ``reused`` (boolean:
+        the page was kept from an earlier search) and ``fetched_at`` (UTC)."""
+        import pandas as pd
+
+        columns = ["engine", "query", *COLUMNS, "reused", "fetched_at"]
+        others = {"rank": "Int64", "reused": "boolean", "fetched_at": "datetime64[us, UTC]"}
+        kinds = {**dict.fromkeys(columns, "string"), **others}
+        rows = [
+            {"engine": page.engine, "query": page.query, **record, "reused": page.reused, "fetched_at": page.fetched_at}
+            for page in self.pages
+            for record in page.records
+        ]
+        return pd.DataFrame(rows, columns=columns).astype(kinds)
+
+    @cached_property
+    def failures(self) -> pd.DataFrame:
+        """The searches that failed, one row each, with the columns :data:`FAILURE_COLUMNS`; empty where none did."""
+        import pandas as pd
+
+        table = pd.DataFrame(self._failed(), columns=list(FAILURE_COLUMNS))
         strings = {name: "string" for name in FAILURE_COLUMNS if name != "retry_at"}
         return table.astype({**strings, "retry_at": "datetime64[us, UTC]"})
 
@@ -154,15 +169,25 @@ class Comparison(Searches):
     def __str__(self) -> str:
         return display.comparison_text(self._shown())
 
+    def _repr_html_(self) -> str:
+        return display.comparison_html(self._shown())
+
     def _shown(self) -> dict[str, Any]:
         counts = {page.engine: len(page) for page in self.pages}
         hidden = {page.engine: sum(record["url"] is None for record in page.records) for page in self.pages}
+        titles = {record["url"]: record["title"] for page in self.pages for record in page.records}
         pairs = _plain(self.agreement)
         return {
             "query": self.query,
+            "engines": self.engines,
             "counts": counts,
             "targets": [
-                {"target": row["target"], "ranks": {engine: row[engine] for engine in counts}}
+                {
+                    "target": row["target"],
+                    "url": row["url"],
+                    "title": titles[row["url"]],
+                    "ranks": {engine: row[engine] for engine in counts},
+                }
                 for row in _plain(self.targets)
             ],
             "agreement": [{**pair, "either": pair["known_a"] + pair["known_b"] - pair["shared"]} for pair in pairs],
@@ -174,7 +199,7 @@ class Comparison(Searches):
                     if number
                 ),
             ],
-            "failures": [str(error) for error in self.errors.values()],
+            "failures": self._failed(),
         }
 
 
@@ -194,7 +219,10 @@ async def compare(
     deadline_s: float = 20.0,
     pace: PaceLike = None,
     even_if_blocked: bool = False,
+    reuse: kept.Age = None,
     browser: BrowserLike = None,
+    progress: Callable[[str, str, int], object] | None = None,
+    arrived: Arrived | None = None,
 ) -> Comparison:
     """One query on several engines, at the same time: a tab on each, in one place of the browser's queue.
 
@@ -205,7 +233,10 @@ async def compare(
         query: as typed into a search box.
         engines: which, each once.
         num_results, recency, hl, gl, ai_answer, budget_s, early_stop, network, visibility, deadline_s, pace,
-        even_if_blocked, browser: as for :func:`castlenb.search`, for each engine.
+        even_if_blocked, reuse, browser: as for :func:`castlenb.search`, for each engine.
+        progress: as for :func:`castlenb.search`; called with the engine's name before the rest.
+        arrived: called, on castlenb's own thread, with what was asked and the page or the error, as each comes. It has
+            to return at once.
 
     Raises:
         EndpointError, TargetError: the Chrome can not be had.
@@ -229,16 +260,28 @@ async def compare(
             deadline_s=deadline_s,
             pace=pace,
             even_if_blocked=even_if_blocked,
+            reuse=reuse,
         )
         for name in engines
     ]
     house = browser_for(browser)
     called = time.perf_counter()
-    wanted = {asked.engine.name: asked.pages for asked in each_asked}
+    known = {asked.engine.name: page for asked in each_asked if (page := kept_page(asked, house)) is not None}
+    wanted = {asked.engine.name: asked.pages for asked in each_asked if asked.engine.name not in known}
+
+    async def one(asked: Asked, turn: Turn) -> SearchPage | CastleError:
+        outcome: SearchPage | CastleError | None = known.get(asked.engine.name)
+        if outcome is None:
+            told = progress and partial(progress, asked.engine.name)
+            outcome = await _outcome(asked, house, turn, called=called, progress=told)
+        if arrived is not None:
+            arrived(asked, outcome)
+        return outcome
+
     async with house.turn(wanted, pace=pace, even_if_blocked=even_if_blocked) as turn:
         if len(turn.refused) < len(wanted):
             await house.open()
-        outcomes = await _together(_outcome(asked, house, turn, called=called) for asked in each_asked)
+        outcomes = await _together(one(asked, turn) for asked in each_asked)
     pages, errors = _sorted(each_asked, outcomes)
     return Comparison(pages, errors, query, tuple(engines))
 
@@ -259,7 +302,9 @@ async def searches(
     deadline_s: float = 20.0,
     pace: PaceLike = None,
     even_if_blocked: bool = False,
+    reuse: kept.Age = None,
     browser: BrowserLike = None,
+    arrived: Arrived | None = None,
 ) -> Searches:
     """Many queries on one engine, as many at a time as the browser has slots.
 
@@ -269,7 +314,8 @@ async def searches(
     Args:
         queries: each as typed into a search box; a query given twice is asked once.
         engine, num_results, recency, hl, gl, ai_answer, budget_s, early_stop, network, visibility, deadline_s, pace,
-        even_if_blocked, browser: as for :func:`castlenb.search`.
+        even_if_blocked, reuse, browser: as for :func:`castlenb.search`.
+        arrived: as for :func:`castlenb.compare`.
 
     Raises:
         EndpointError, TargetError: the Chrome can not be had.
@@ -294,6 +340,7 @@ async def searches(
             deadline_s=deadline_s,
             pace=pace,
             even_if_blocked=even_if_blocked,
+            reuse=reuse,
         )
         for query in dict.fromkeys(queries)
     ]
@@ -302,22 +349,28 @@ async def searches(
 
     async def one(asked: Asked) -> SearchPage | CastleError:
         called = time.perf_counter()
-        if refused:
-            return refused[0]
-        wanted = {asked.engine.name: asked.pages}
-        async with house.turn(wanted, pace=pace, even_if_blocked=even_if_blocked) as turn:
-            outcome = await _outcome(asked, house, turn, called=called)
+        outcome: SearchPage | CastleError | None = kept_page(asked, house)
+        if outcome is None and refused:
+            outcome = refused[0]
+        if outcome is None:
+            wanted = {asked.engine.name: asked.pages}
+            async with house.turn(wanted, pace=pace, even_if_blocked=even_if_blocked) as turn:
+                outcome = refused[0] if refused else await _outcome(asked, house, turn, called=called)
         if isinstance(outcome, NeedsPerson):
             refused.append(outcome)
+        if arrived is not None:
+            arrived(asked, outcome)
         return outcome
 
     outcomes = await _together(one(asked) for asked in each_asked)
     return Searches(*_sorted(each_asked, outcomes))
 
 
-async def _outcome(asked: Asked, house: Browser, turn: Turn, *, called: float) -> SearchPage | CastleError:
+async def _outcome(
+    asked: Asked, house: Browser, turn: Turn, *, called: float, progress: Progress | None = None
+) -> SearchPage | CastleError:
     try:
-        return await searched(asked, house, turn, called=called)
+        return await searched(asked, house, turn, called=called, progress=progress)
     except EndpointError:
         raise  # no search of ours can be had there, so it is the caller's to know
     except CastleError as failed:

@@ -283,7 +283,7 @@ class _Watch:
                     await asyncio.sleep(0.01)
                     continue
             if said.startswith("{"):
-                return self._visit(json.loads(said))
+                return self._visit(page.said(said))
             if said.startswith("chrome-error:"):
                 raise NavigationFailed(self._url, "net::ERR_FAILED", "a redirect by script ended on an error page")
             said = None
@@ -344,7 +344,7 @@ class _Watch:
                 )
         except (TimeoutError, ProtocolError, ScriptError):  # the last where there is no document yet to be read
             return None
-        return self._visit(json.loads(said)) if said.startswith("{") else None
+        return self._visit(page.said(said)) if said.startswith("{") else None
 
     async def _ask(self, expression: str, *, timeout: float, await_promise: bool = False) -> str:
         context, self._context = self._context, None

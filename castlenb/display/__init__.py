@@ -8,18 +8,27 @@ knows no other part of castlenb.
 from __future__ import annotations
 
 from .agent import agent_text, error_text
+from .clean import one_line
 from .markdown import page_markdown
-from .markup import answer_html, search_page_html
+from .markup import answer_html, comparison_html, facts_html, failures_html, line_html, search_page_html, searches_html
 from .plain import answer_text, comparison_text, search_page_text, table_text
+from .words import counted
 
 __all__ = [
     "agent_text",
     "answer_html",
     "answer_text",
+    "comparison_html",
     "comparison_text",
+    "counted",
     "error_text",
+    "facts_html",
+    "failures_html",
+    "line_html",
+    "one_line",
     "page_markdown",
     "search_page_html",
     "search_page_text",
+    "searches_html",
     "table_text",
 ]

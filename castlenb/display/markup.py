@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from .clean import address, one_line, paragraphs
+from .plain import AGREEMENT, cell
 from .words import ANSWER_STATES, EMPTY_PAGES, GENERATED, NOT_A_SOURCE, TIMINGS, counted
 
 if TYPE_CHECKING:
@@ -17,6 +19,9 @@ ANSWER_HEAD = 700
 """Characters of an answer that are shown before the reader asks for the rest; it ends with a whole paragraph."""
 
 CITATIONS_HEAD = 5
+
+TARGETS_HEAD = 12
+"""Rows of a comparison that are shown before the reader asks for the rest."""
 
 
 def search_page_html(data: Mapping[str, Any]) -> str:
@@ -30,18 +35,14 @@ def search_page_html(data: Mapping[str, Any]) -> str:
     Returns:
         an HTML fragment. Its style reaches nothing but itself.
     """
-    results = [_hit(row) for row in data["results"]]
+    listed = _listed(data)
     return _render(
         "search_page.html",
-        engine=data["engine_label"],
-        query=data["query"],
+        **listed,
         page=address(data.get("url")),
-        count=counted(len(results), "result"),
-        empty="" if results else EMPTY_PAGES.get(data["page_state"], data["page_state"]),
+        empty="" if listed["hits"] else EMPTY_PAGES.get(data["page_state"], data["page_state"]),
         answer=_answer(data["answer"]) if data.get("answer") else None,
-        hits=results,
         timings=_timings(data.get("timings") or {}),
-        warnings=data.get("warnings") or [],
     )
 
 
@@ -49,6 +50,85 @@ def answer_html(data: Mapping[str, Any]) -> str:
     """An AI answer on a card; takes what :func:`.answer_text` takes."""
     answer = {**_answer(data), "generated": NOT_A_SOURCE}
     return _render("answer.html", answer=answer, warnings=data.get("warnings") or [])
+
+
+def comparison_html(data: Mapping[str, Any]) -> str:
+    """Engines side by side; takes what :func:`.comparison_text` takes."""
+    rows = [_target(row) for row in data["targets"]]
+    return _render(
+        "comparison.html",
+        engines=", ".join(data["engines"]),
+        query=data["query"],
+        count=counted(len(rows), "target"),
+        answered=list(data["counts"]),
+        rows=rows[:TARGETS_HEAD],
+        more=rows[TARGETS_HEAD:],
+        columns=["", *AGREEMENT.values()],
+        agreement=[
+            [f"{pair['engine_a']}, {pair['engine_b']}", *(pair[each] for each in AGREEMENT)]
+            for pair in data["agreement"]
+        ],
+        warnings=data["warnings"],
+        failures=[_failure(failure) for failure in data["failures"]],
+    )
+
+
+def searches_html(data: Mapping[str, Any]) -> str:
+    """Several searches, each to be opened, and those that failed above them.
+
+    Args:
+        data: ``pages``, each as :func:`search_page_html` takes one; ``failures``, dicts with ``engine message
+            human_url``.
+    """
+    pages, failures = data["pages"], data["failures"]
+    count = counted(len(pages) + len(failures), "search", "searches")
+    return _render(
+        "searches.html",
+        count=f"{count}, {len(failures)} failed" if failures else count,
+        pages=[_listed(page) for page in pages],
+        failures=[_failure(failure) for failure in failures],
+    )
+
+
+def line_html(text: str) -> str:
+    """One line of text, and nothing in it that is more than text."""
+    return str(_show(text))
+
+
+def failures_html(failures: Sequence[Mapping[str, Any]]) -> str:
+    """What went wrong and what a person can do: dicts with ``message`` and ``human_url``."""
+    return _render("failures.html", failures=[_failure(failure) for failure in failures])
+
+
+def facts_html(facts: Sequence[tuple[str, object]]) -> str:
+    """A few facts by name."""
+    return _render("facts.html", facts=facts)
+
+
+def _listed(data: Mapping[str, Any]) -> dict[str, Any]:
+    """What a page's own list needs."""
+    return {
+        "engine": data["engine_label"],
+        "query": data["query"],
+        "count": counted(len(data["results"]), "result"),
+        "hits": [_hit(row) for row in data["results"]],
+        "warnings": data.get("warnings") or [],
+        "kept_from": _day(data.get("kept_from")),
+    }
+
+
+def _day(when: datetime | None) -> str:
+    return f"{when:%Y-%m-%d %H:%M} UTC" if when else ""
+
+
+def _target(row: Mapping[str, Any]) -> dict[str, Any]:
+    opens = address(row.get("url"))
+    site = opens.host if opens else row["target"]
+    return {"opens": opens, "title": row.get("title") or row["target"], "site": site, "ranks": [*row["ranks"].values()]}
+
+
+def _failure(failure: Mapping[str, Any]) -> dict[str, Any]:
+    return {**failure, "opens": address(failure.get("human_url"))}
 
 
 def _hit(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -118,7 +198,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(show=_show, line=one_line)
+    environment.filters.update(show=_show, line=one_line, cell=lambda value: _show(cell(value)))
     return environment
 
 

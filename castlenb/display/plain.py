@@ -54,9 +54,10 @@ def comparison_text(data: Mapping[str, Any]) -> str:
     """Engines side by side: how much each gave, who lists what, how far they agree, and who failed and why.
 
     Args:
-        data: ``query``; ``counts``, results by engine; ``targets``, dicts with ``target`` and ``ranks`` by engine;
-            ``agreement``, dicts with ``engine_a engine_b shared either jaccard rank_correlation``; ``warnings`` and
-            ``failures``, sentences that name their engine.
+        data: ``query``; ``engines``; ``counts``, results by engine that answered; ``targets``, dicts with ``target url
+            title`` and ``ranks`` by engine; ``agreement``, dicts with ``engine_a engine_b shared either jaccard
+            rank_correlation``; ``warnings``, sentences that name their engine; ``failures``, dicts with ``engine
+            message human_url``.
     """
     counts = [f"{engine} {counted(number, 'result')}" for engine, number in data["counts"].items()]
     parts = [f"{one_line(data['query'], 80)!r}: {', '.join(counts) or 'no engine has results'}"]
@@ -65,16 +66,18 @@ def comparison_text(data: Mapping[str, Any]) -> str:
         parts.append("Rank on each engine:\n" + table_text([*data["counts"], "target"], rows))
     if data["agreement"]:
         named = [
-            [f"{pair['engine_a']}, {pair['engine_b']}", *(pair[each] for each in _AGREEMENT)]
+            [f"{pair['engine_a']}, {pair['engine_b']}", *(pair[each] for each in AGREEMENT)]
             for pair in data["agreement"]
         ]
-        parts.append("Targets shared by two engines:\n" + table_text(["", *_AGREEMENT.values()], named))
+        parts.append("Targets shared by two engines:\n" + table_text(["", *AGREEMENT.values()], named))
     parts += [_wrapped(f"Note: {one_line(warning)}", "") for warning in data["warnings"]]
-    parts += [f"Failed: {one_line(failure, 2_000)}" for failure in data["failures"]]  # whole: it can name an address
+    parts += [
+        f"Failed: {one_line(failure['message'], 2_000)}" for failure in data["failures"]
+    ]  # it can name an address
     return "\n\n".join(parts)
 
 
-_AGREEMENT = {
+AGREEMENT = {
     "shared": "shared",
     "either": "of",
     "jaccard": "jaccard",
@@ -84,7 +87,7 @@ _AGREEMENT = {
 
 def table_text(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """A table whose numbers stand to the right and whose words to the left; ``-`` where there is nothing."""
-    cells = [[_cell(value) for value in row] for row in rows]
+    cells = [[cell(value) for value in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
     right = [
         all(isinstance(value, int | float | None) for value in values)
@@ -101,7 +104,8 @@ def table_text(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     return "\n".join([line(columns), *map(line, cells)])
 
 
-def _cell(value: object) -> str:
+def cell(value: object) -> str:
+    """A value as a table shows it."""
     if value is None:
         return "-"
     return f"{value:.2f}" if isinstance(value, float) else one_line(value, 70)

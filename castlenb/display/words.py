@@ -29,6 +29,6 @@ TIMINGS = ("parse_ready_ms", "results_complete_ms", "ai_appear_ms", "ai_settle_m
 """What is shown of a page's times; the rest is in its ``timings``."""
 
 
-def counted(number: int, noun: str) -> str:
+def counted(number: int, noun: str, plural: str | None = None) -> str:
     """``1 result``, ``2 results``, ``no results``."""
-    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"
+    return f"{number or 'no'} {noun if number == 1 else plural or noun + 's'}"

@@ -80,7 +80,7 @@ async def test_awaiting_from_another_loop_cancels_what_it_started() -> None:
         try:
             await asyncio.sleep(60)
         finally:
-            await asyncio.sleep(0.2)
+            await asyncio.sleep(0.05)
             cleaned.set()
 
     waiting = asyncio.ensure_future(bridge.arun(long()))
@@ -89,6 +89,25 @@ async def test_awaiting_from_another_loop_cancels_what_it_started() -> None:
     with pytest.raises(asyncio.CancelledError):
         await waiting
     assert cleaned.is_set(), "the cancellation was raised before the work had cleaned up"
+
+
+async def test_a_cancelled_await_leaves_a_long_cleaning_up_behind() -> None:
+    cleaned = threading.Event()
+
+    async def long() -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(2)
+            cleaned.set()
+
+    waiting = asyncio.ensure_future(bridge.arun(long()))
+    await asyncio.sleep(0.1)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert not cleaned.is_set(), "everything else on the caller's loop was held up until the work had cleaned up"
+    assert await asyncio.to_thread(cleaned.wait, 20), "what was left behind did not go on"
 
 
 async def test_an_async_context_manager_is_entered_on_the_loop_thread() -> None:
@@ -177,6 +196,20 @@ time.sleep(0.5)
     out, _ = child.communicate(timeout=20)
     assert out == "started\ncleaned\n"
     assert child.returncode == 0
+
+    closing = script(
+        """
+async def close():
+    await asyncio.sleep(0.5)
+    print("closed", flush=True)
+async def leave():
+    global task
+    task = asyncio.create_task(close(), name="castlenb tab close")
+bridge.run(leave())
+"""
+    )
+    out, _ = closing.communicate(timeout=20)
+    assert out == "closed\n", "a tab that was still being closed was left open"
 
     stubborn = script(
         LONG.format(cleanup=600)

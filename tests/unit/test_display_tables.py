@@ -10,13 +10,22 @@ from castlenb.display import comparison_text, table_text
 TARGET = "a.example/" + "long/" * 30
 
 
+def target(name: str, **ranks: int | None) -> dict[str, Any]:
+    return {"target": name, "url": f"https://www.{name}", "title": f"About {name}", "ranks": ranks}
+
+
+def failure(message: str, human_url: str | None = None) -> dict[str, Any]:
+    return {"engine": "brave", "message": message, "human_url": human_url}
+
+
 def comparison(**other: Any) -> dict[str, Any]:
     return {
         "query": "tea",
+        "engines": ("google", "bing", "brave"),
         "counts": {"google": 10, "bing": 1},
         "targets": [
-            {"target": "a.example/x", "ranks": {"google": 1, "bing": 1}},
-            {"target": TARGET, "ranks": {"google": 10, "bing": None}},
+            target("a.example/x", google=1, bing=1),
+            target(TARGET, google=10, bing=None),
         ],
         "agreement": [
             {
@@ -61,16 +70,19 @@ def test_a_comparison() -> None:
 
 
 def test_what_is_not_there_takes_no_room() -> None:
-    nothing = comparison(counts={}, targets=[], agreement=[], failures=["bing, 'tea': no"], warnings=["google: x"])
+    nothing = comparison(
+        counts={}, targets=[], agreement=[], failures=[failure("bing, 'tea': no")], warnings=["google: x"]
+    )
     assert comparison_text(nothing) == "'tea': no engine has results\n\nNote: google: x\n\nFailed: bing, 'tea': no"
 
 
 @settings(deadline=None)
 @given(st.text(st.characters(exclude_categories=())))
 def test_no_words_break_a_line_or_steer_a_terminal(words: str) -> None:
-    rows = [{"target": words, "ranks": {"google": 1, "bing": 1}}]
-    text = comparison_text(comparison(targets=rows, failures=[words]))
-    plain = comparison_text(comparison(targets=[{"target": "x", "ranks": {"google": 1, "bing": 1}}], failures=["x"]))
+    text, plain = (
+        comparison_text(comparison(targets=[target(each, google=1, bing=1)], failures=[failure(each)]))
+        for each in (words, "x")
+    )
     assert text.count("\n") == plain.count("\n")
     assert "\x1b" not in text
     text.encode()

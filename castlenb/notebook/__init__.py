@@ -1,0 +1,1 @@
+"""What is only of use in a notebook: a panel to search from, and magics. Loaded when first used."""
