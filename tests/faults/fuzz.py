@@ -29,7 +29,7 @@ from castlenb.cdp.endpoint import _understood
 from castlenb.engines import ENGINES
 from castlenb.errors import redact
 from castlenb.ledger import FILE, Ledger
-from castlenb.serp import COLUMNS, SearchPage
+from castlenb.results import COLUMNS, SearchPage
 from castlenb.target import resolve_target
 from castlenb.turns import Granted, Wanted, claim
 
