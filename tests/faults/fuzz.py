@@ -22,7 +22,7 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
 import castlenb as cn
-from castlenb import captures, pacing
+from castlenb import captures, pacing, replays
 from castlenb.addresses import desk_of
 from castlenb.cdp import Connection, background_tab, discover
 from castlenb.cdp.endpoint import _understood
@@ -187,7 +187,7 @@ def saved_pages(said: bytes) -> None:
         file = Path(folder) / "saved.html"
         file.write_bytes(said)
         with contextlib.suppress(cn.CaptureError):
-            captures._recognised(captures._source(file), None)
+            replays.engine_of(captures.source_of(file), None, None)
 
 
 @target
