@@ -195,7 +195,7 @@
     const come = records && records.flatMap(({ type, target, addedNodes }) => (type === "attributes" ? [target] : [...addedNodes]));
     const elements = come && come.filter((each) => dom.kindOf(each) === Node.ELEMENT_NODE && contains(wrapper, each));
     const marked = (css) => (elements || [wrapper]).some((each) => isMarked(each, css));
-    if (!marked(missing.map(({ css }) => css).join(", ")) && !anew) return;
+    if (elements && !marked(missing.map(({ css }) => css).join(", "))) return;
     const seen = missing.filter(({ css }) => marked(css));
     if (anew || seen.length) markers = { ...known, ...Object.fromEntries(seen.map(({ name }) => [name, true])) };
   }
