@@ -92,6 +92,59 @@ def study(
     return Made(run, *truth, [each for part in parts for each in part[4]])
 
 
+def by_hand(*trials: dict[str, Any], horizon_ms: float = 10_000.0, quiet_ms: float = 2000.0, **run: Any) -> Run:
+    """A run of these trials, each a question of its own to Google unless it says otherwise.
+
+    A trial is its columns. ``changes`` is when its words changed (40 characters more each time): appear, last change,
+    state and characters follow from it.
+    """
+    rows, growth = [], []
+    for number, given in enumerate(trials):
+        known = dict(given)
+        changes = [at for at in known.pop("changes", ()) if at <= known.get("observed_ms", horizon_ms)]
+        row: dict[str, Any] = {
+            "run_id": "run",
+            "trial_id": f"t{number}",
+            "repeat": 1,
+            "query": f"query {number}",
+            "query_class": "question",
+            "engine": "google",
+            "layout": "classic",
+            "visibility": "emulated",
+            "warmup": False,
+            "vantage": "here",
+            "started_at": pd.Timestamp("2026-08-04", tz="UTC") + pd.Timedelta(minutes=number),
+            "outcome": "results",
+            "results_complete_ms": 500.0,
+            "parse_ready_ms": 450.0,
+            "ai_state": "absent",
+            "horizon_ms": horizon_ms,
+            "quiet_ms": quiet_ms,
+            "observed_ms": horizon_ms,
+            "chrome_id": "c",
+        }
+        if changes:
+            by = "marker" if "marker_ms" in known else "quiet" if horizon_ms - changes[-1] >= quiet_ms else None
+            row |= {
+                "ai_state": "settled" if by else "growing",
+                "settled_by": by,
+                "ai_appear_ms": changes[0],
+                "ai_settle_observed_ms": changes[-1],
+                "ai_settle_ms": changes[-1] if by else None,
+                "ai_settle_censored": by is None,
+                "ai_chars": 40 * len(changes),
+            }
+        rows.append(row | known)
+        growth += [
+            {"run_id": rows[-1]["run_id"], "trial_id": rows[-1]["trial_id"], "t_ms": at, "chars": 40 * (place + 1),
+             "kind": "growing", "signature": place}
+            for place, at in enumerate(changes)
+        ]  # fmt: skip
+    one = {"run_id": "run", "schema_version": SCHEMA_VERSION, "horizon_ms": horizon_ms, "quiet_ms": quiet_ms} | run
+    frames = {"trials": pd.DataFrame(rows), "growth": pd.DataFrame(growth), "runs": pd.DataFrame([one])}
+    return Run(**{name: whole(name, frames.get(name, pd.DataFrame())) for name in SCHEMA})
+
+
 def whole(frame: str, known: pd.DataFrame) -> pd.DataFrame:
     """The frame with all its columns, those that nothing is known of missing."""
     columns = {

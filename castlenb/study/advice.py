@@ -22,9 +22,9 @@ NOT_ASKED = "do not ask for the answer"
 
 UNDECIDED = (
     "What timing can't decide: whether an answer belongs in the reader's context at all. It is text that another "
-    "model wrote, with no more to vouch for it than the sources it names; whether it is right was not looked at. Nor was what "
-    "half an answer is worth: truncated ones count as nothing here, and could do harm. The figures are those of these "
-    "queries, from these places, at that time; engines change."
+    "model wrote, with no more to vouch for it than the sources it names; whether it is right was not looked at. Nor "
+    "was what half an answer is worth: truncated ones count as nothing here, and could do harm. The figures are those "
+    "of these queries, from these places, at that time; engines change."
 )
 
 _KINDS = {

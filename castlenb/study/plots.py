@@ -36,8 +36,8 @@ CURVES = 40
 def plot_growth(run: Frames, *, seed: int = 0) -> Figure:
     """How do answers grow? Characters over time, a line a trial, a panel an engine and condition.
 
-    Every curve ends where its answer was last seen; a dot says that it had settled there, an open ring that it was still
-    growing. The dashed line is horizon - W, beyond which nothing can be confirmed without a marker. Of more than
+    Every curve ends where its answer was last seen; a dot says that it had settled there, an open ring that it was
+    still growing. The dashed line is horizon - W, beyond which nothing can be confirmed without a marker. Of more than
     :data:`CURVES` curves some are drawn by lot.
     """
     trials = counted(run)
@@ -60,6 +60,7 @@ def plot_growth(run: Frames, *, seed: int = 0) -> Figure:
         axis.axvline(_s(settling(among).limit_ms), color="0.4", linestyle="--", linewidth=0.8)
         of = f"{len(drawn)} of {len(among)}" if len(drawn) < len(among) else str(len(among))
         axis.set_title(f"{_named(key)} (n = {of})", fontsize=10)
+        axis.set(xlim=(0, None), ylim=(0, None))
     _label(figure, axes, "time from navigation (s)", "characters of answer")
     _handles(
         figure,
@@ -87,21 +88,23 @@ def plot_survival(run: Frames) -> Figure:
     figure, axes = _panels(len(classes), height=2.9)
     for name, axis in zip(classes, axes, strict=False):
         for key, among in cells(trials[trials["query_class"] == name], keys):
-            _draw_survival(axis, among, **looks[_named(key)], label=_named(key))
+            look = looks[_named(key)]
+            _draw_survival(axis, among, color=look["color"], linestyle=look["linestyle"], label=_named(key))
         axis.axhline(0.5, color="0.8", linewidth=0.8, zorder=0)
-        axis.set(ylim=(0, 1.02), title=name)
-        axis.title.set_fontsize(10)
+        counts = [f"{_named(key)} {len(among)}" for key, among in cells(trials[trials["query_class"] == name], keys)]
+        axis.set_title(f"{name} (n: {'; '.join(counts)})", fontsize=10)
+        axis.set(xlim=(0, None), ylim=(0, 1.02))
     _label(figure, axes, "time from navigation (s)", "share not settled")
     _legend(figure, axes)
     return figure
 
 
-def _draw_survival(axis: Axes, trials: pd.DataFrame, *, color: str, linestyle: Any, marker: str, label: str) -> None:
+def _draw_survival(axis: Axes, trials: pd.DataFrame, *, color: str, linestyle: Any, label: str) -> None:
     known = settling(trials)
     estimate = survival(known.ms, known.seen, limit_ms=known.limit_ms)
     if not len(estimate.ms):
         end = [0.0, known.limit_ms]
-        axis.plot(_s(end), [1, 1], color=color, linestyle=linestyle, label=f"{label} (n = {len(trials)})")
+        axis.plot(_s(end), [1, 1], color=color, linestyle=linestyle, label=label)
         return
     queries = query_codes(trials)
     if len(np.unique(queries)) == len(queries):
@@ -111,9 +114,9 @@ def _draw_survival(axis: Axes, trials: pd.DataFrame, *, color: str, linestyle: A
     end_ms = max(known.limit_ms, estimate.ms[-1])
     ms = np.concatenate(([0.0], estimate.ms, [end_ms]))
     share = np.concatenate(([1.0], estimate.share, estimate.share[-1:]))
-    axis.step(_s(ms), share, where="post", color=color, linestyle=linestyle, label=f"{label} (n = {len(trials)})")
-    band = [np.concatenate(([1.0], each, each[-1:])) for each in (low, high)]
-    axis.fill_between(_s(ms), *band, step="post", color=color, alpha=0.15, linewidth=0)
+    axis.step(_s(ms), share, where="post", color=color, linestyle=linestyle, label=label)
+    low, high = (np.concatenate(([1.0], each, each[-1:])) for each in (low, high))
+    axis.fill_between(_s(ms), low, high, step="post", color=color, alpha=0.15, linewidth=0)
     lost = estimate.censored_ms
     axis.plot(_s(lost), [estimate.at(min(each, known.limit_ms)) for each in lost], "|", color=color, markersize=7)
 
@@ -160,8 +163,8 @@ def plot_frontier(
     """What does a complete answer cost? Mean wait against the share of searches that end with the whole answer.
 
     A point a policy, a panel an engine and class; up and left is better. Figures are those of the half of the queries
-    that may score (see :func:`.policy_table.policies`, also for the arguments). The line joins those that no other beats
-    in both; a policy for which the study was too short is not drawn.
+    that may score (see :func:`.policy_table.policies`, also for the arguments). The line joins those that no other
+    beats in both; a policy for which the study was too short is not drawn.
     """
     table = policies(run, budgets_s=budgets_s, gates_s=gates_s, windows_ms=windows_ms, signals=(None,), seed=seed)
     table = table[(table["half"] == "score") & table["complete"].notna() & (table["policy"] != "opt_in")]
@@ -174,13 +177,12 @@ def plot_frontier(
         wait, share = among["added_ms"].to_numpy() / 1000, 100 * among["complete"].to_numpy()
         for shape, (colour, marker) in looks.items():
             mine = (among["policy"] == shape).to_numpy()
-            axis.plot(wait[mine], share[mine], marker, color=colour, markersize=5, alpha=0.75)
+            axis.plot(wait[mine], share[mine], marker, color=colour, markersize=5, alpha=0.75, clip_on=False)
         order = np.lexsort((-share, wait))
         best = order[share[order] > np.concatenate(([-1.0], np.maximum.accumulate(share[order])[:-1]))]
         axis.plot(wait[best], share[best], color="0.4", linewidth=0.9, zorder=0)
         axis.set_title(f"{_named(key)} (n = {among['n'].max()})", fontsize=10)
         axis.set(xlim=(0, None), ylim=(0, None))
-        axis.margins(0.08)
     _label(figure, axes, "mean wait after the results (s)", "whole answers (% of searches)")
     words = {"opportunistic": "take what is there", "always": "wait to the budget", "two_stage": "stop at a gate"}
     _handles(
@@ -192,7 +194,7 @@ def plot_frontier(
 
 
 def plot_timeline(run: Frames) -> Figure:
-    """Did anything change during the study? When results were parseable, trial by trial, and what was blocked or failed.
+    """Did anything change during the study? When results were parseable in each trial, and what was blocked or failed.
 
     A panel an engine, over the time since its first trial; trials without such a time stand at the top.
     """
@@ -203,7 +205,7 @@ def plot_timeline(run: Frames) -> Figure:
     began = trials["started_at"].min()
     whole = (trials["started_at"].max() - began).total_seconds()
     unit, seconds = ("h", 3600) if whole > 7200 else ("min", 60)
-    kinds = (
+    kinds: tuple[tuple[str, Sequence[str], dict[str, Any]], ...] = (
         ("valid", VALID_OUTCOMES, {"marker": "o", "color": COLOURS[0], "markersize": 3}),
         ("blocked", BLOCKED_OUTCOMES, {"marker": "X", "color": COLOURS[1], "markersize": 7}),
         ("failed", ERROR_OUTCOMES, {"marker": "v", "color": COLOURS[3], "markersize": 6}),
