@@ -39,7 +39,7 @@ class WildGoogle(Google):
         if request.path == "/file" or what == "download":
             # It takes a moment to come, as files do.
             await reply.begin(200, (("Content-Disposition", "attachment; filename=castlenb.bin"),), b"x" * 50_000)
-            await reply.until(2000)
+            await reply.until(500)
             reply.end()
         elif request.path == "/search" and what in self.pages:
             await reply.send(200, "<!doctype html><title>wild</title><body><p>wild</p>" + self.pages[what])
