@@ -405,7 +405,14 @@ def _ranked(pages: Sequence[Sequence[Mapping[str, Any]]]) -> tuple[list[dict[str
     for rows in pages:
         keys = [row["url"] or (row["site"], row["title"], row["snippet"]) for row in rows]
         new = [row for row, key in zip(rows, keys, strict=True) if key not in known]
-        kept += [{name: row.get(name) for name in COLUMNS} for row in new]
+        kept += [{name: _whole(row.get(name)) for name in COLUMNS} for row in new]
         repeated.append((len(rows) - len(new), len(rows)))
         known.update(keys)
     return [{**row, "rank": rank} for rank, row in enumerate(kept, start=1)], repeated
+
+
+def _whole(value: Any) -> Any:
+    """A string with halves of characters replaced: pages may hold them, and no file and no frame of strings can."""
+    if not isinstance(value, str) or value.isascii():
+        return value
+    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

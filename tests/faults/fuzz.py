@@ -29,7 +29,7 @@ from castlenb.cdp.endpoint import _understood
 from castlenb.engines import ENGINES
 from castlenb.errors import redact
 from castlenb.ledger import FILE, Ledger
-from castlenb.serp import COLUMNS, SearchPage
+from castlenb.serp import COLUMNS, SearchPage, _ranked
 from castlenb.target import resolve_target
 from castlenb.turns import Granted, Wanted, claim
 
@@ -244,8 +244,9 @@ _rows = st.fixed_dictionaries(
 @settings(max_examples=2 * EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(_rows, max_size=3), _texts, _texts, st.lists(_texts, max_size=2))
 def readings(rows: list[dict[str, Any]], query: str, url: str, warnings: list[str]) -> None:
+    records, _ = _ranked([rows])
     page = SearchPage(
-        "google", query, url, "results", None, None, tuple(rows), {"queued_ms": None}, tuple(warnings), 1, None,
+        "google", query, url, "results", None, None, tuple(records), {"queued_ms": None}, tuple(warnings), 1, None,
         "emulated", datetime.now(UTC), "http://127.0.0.1:9222",
     )  # fmt: skip
     assert list(page.results.columns) == list(COLUMNS)
