@@ -39,7 +39,7 @@ class WildGoogle(Google):
         if request.path == "/file" or what == "download":
             # It takes a moment to come, as files do.
             await reply.begin(200, (("Content-Disposition", "attachment; filename=castlenb.bin"),), b"x" * 50_000)
-            await reply.until(2000)
+            await reply.until(300)
             reply.end()
         elif request.path == "/search" and what in self.pages:
             await reply.send(200, "<!doctype html><title>wild</title><body><p>wild</p>" + self.pages[what])
@@ -171,7 +171,7 @@ def played(stage: Stage, fault: Fault) -> Row:
         known = {target for target, url in stage.tabs().items() if url in ("about:blank", "chrome://newtab/")}
         stage.before = {target: stage.tabs()[target] for target in known}
     left = _left(stage)
-    person = "-" if fault.recycled else _persons(stage)
+    person = "-" if fault.recycled else _persons(stage, settle="download" in fault.name)
     after, _ = _attempted(lambda: stage.search("afterwards", deadline_s=20), 40)
     wrong = []
     if got not in fault.expected:
@@ -221,9 +221,11 @@ def _left(stage: Stage) -> int:
     return left
 
 
-def _persons(stage: Stage) -> str:
+def _persons(stage: Stage, settle: bool) -> str:
     now = stage.tabs()
     changed = [target for target, url in stage.before.items() if now.get(target) != url]
+    if settle:
+        time.sleep(2.0)  # a file takes its final name a while after its last byte
     files = stage.downloads()
     if files:
         for file in files:
