@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 ANSWER_HEAD = 700
-"""Characters of an answer that are shown before the reader asks for the rest; it ends with a whole paragraph, unless the
-first alone is more than twice as long."""
+"""Characters of an answer that are shown before the reader asks for the rest; it ends with a whole paragraph, unless
+the first alone is more than twice as long."""
 
 CITATIONS_HEAD = 5
 
