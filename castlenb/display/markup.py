@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from .clean import address, one_line, paragraphs
+from .clean import ELLIPSIS, address, one_line, paragraphs
 from .plain import AGREEMENT, cell
 from .words import ANSWER_STATES, EMPTY_PAGES, GENERATED, NOT_A_SOURCE, TIMINGS, counted
 
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 ANSWER_HEAD = 700
-"""Characters of an answer that are shown before the reader asks for the rest; it ends with a whole paragraph."""
+"""Characters of an answer that are shown before the reader asks for the rest; it ends with a whole paragraph, unless
+the first alone is more than twice as long."""
 
 CITATIONS_HEAD = 5
 
@@ -169,6 +170,9 @@ def _line(line: str) -> dict[str, Any]:
 
 def _split(lines: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
     shown = 0
+    if lines and len(lines[0]) > 2 * ANSWER_HEAD:  # one paragraph as long as a page: it ends with a word
+        end = lines[0].rfind(" ", 0, ANSWER_HEAD) + 1 or ANSWER_HEAD
+        return [lines[0][:end].rstrip() + ELLIPSIS], [ELLIPSIS + lines[0][end:], *lines[1:]]
     for number, line in enumerate(lines):
         if shown and shown + len(line) > ANSWER_HEAD:
             return lines[:number], lines[number:]

@@ -67,7 +67,7 @@ class Panel:
         }
         self._number = widgets.BoundedIntText(10, min=1, max=MAX_RESULTS, layout=widgets.Layout(width="3.6rem"))
         self._recency = widgets.Dropdown(
-            options=[("any time", None), *((f"past {each}", each) for each in RECENCIES)],
+            options=[("any time", ""), *((f"past {each}", each) for each in RECENCIES)],
             layout=widgets.Layout(width="7.5rem"),
         )
         self._ai = widgets.Checkbox(False, description="AI answer, at most", indent=False, layout=_fit())
@@ -132,7 +132,7 @@ class Panel:
             self._query.value,
             engines=engines,
             num_results=self._number.value,
-            recency=self._recency.value,
+            recency=self._recency.value or None,
             ai_answer=self._ai.value,
             budget_s=self._budget.value,
             browser=self.browser,

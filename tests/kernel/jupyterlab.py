@@ -125,16 +125,16 @@ class Page:
 
     def shot(self, file: Path, selector: str, number: int = 0) -> None:
         """A picture of one element, with a little of what is around it."""
-        box = self.js(
-            f"(() => {{ const box = document.querySelectorAll({selector!r})[{number}].getBoundingClientRect();"
-            " return [box.x, box.y, box.width, box.height] })()"
+        element = f"document.querySelectorAll({selector!r})[{number}]"
+        self.js(f"{element}.style.padding = '14px'")
+        x, y, width, height = self.js(
+            f"(box => [box.x, box.y, box.width, box.height])({element}.getBoundingClientRect())"
         )
-        x, y, width, height = box
-        edge = 14
-        clip = {"x": x - edge, "y": y - edge, "width": width + 2 * edge, "height": height + 2 * edge, "scale": 1}
+        clip = {"x": x, "y": y, "width": width, "height": height, "scale": 1}
         answer = bridge.run(self._session.call("Page.captureScreenshot", {"format": "png", "clip": clip}, timeout=60))
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(base64.b64decode(answer["data"]))
+        self.js(f"{element}.style.padding = ''")
 
 
 @contextmanager

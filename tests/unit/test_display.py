@@ -223,6 +223,16 @@ def test_a_long_answer_can_be_opened_and_nothing_of_it_is_lost() -> None:
         assert " ".join(line.split()) in Seen(html).text
 
 
+def test_a_paragraph_as_long_as_a_page_is_opened_as_well() -> None:
+    words = [f"word{n}" for n in range(600)]
+    html = search_page_html(page(answer=answer(text=" ".join(words))))
+    head, _, rest = html.partition("<details>")
+    assert "word60" in head
+    assert "word150" not in head
+    assert " ".join(words) in Seen(html).text.replace("… Rest of the answer …", " ")
+    assert "word599" in rest
+
+
 @pytest.mark.parametrize(
     ("state", "words"),
     [
