@@ -96,12 +96,13 @@ class Onlooker:
 def one_lab() -> Iterator[cn.Lab]:
     with cn.Lab("instant") as lab:
         yield lab
-        replays.close_all()
+        replays.close()
 
 
 @pytest.fixture
 def lab(one_lab: cn.Lab) -> Iterator[cn.Lab]:
     """The session's lab, playing ``instant``; a test that leaves a tab behind fails."""
+    replays.close()
     one_lab.play("instant")
     one_lab.web.server.requests.clear()
     before = {tab["targetId"] for tab in Onlooker(one_lab.web.target).tabs()}

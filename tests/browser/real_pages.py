@@ -23,7 +23,7 @@ KNOWN = {"google": 78, "bing": 16, "brave": 4, "duckduckgo": 12}
 NAMES = {"ddg": "duckduckgo"}
 """Engines that the table calls otherwise."""
 
-_two_at_a_time = ThreadPoolExecutor(2)
+_ahead = ThreadPoolExecutor(1)
 _read_pages: dict[str, Future[cn.SearchPage]] = {}
 
 tested: set[str] = set()
@@ -57,35 +57,27 @@ def pages(engine: str) -> list[RealPage]:
     return list(_read(engine)) if FOLDER.is_dir() else []
 
 
-def read(name: str, engine: str, browser: cn.Browser) -> cn.SearchPage:
-    """The page as it is read; once a run, whoever asks."""
-    read_ahead(engine, browser)
+def read(name: str, engine: str) -> cn.SearchPage:
+    """The page as it is read; once a run, whoever asks. All of an engine's pages are read when the first is asked for,
+    in a Chromium that nobody else waits for."""
+    if name not in _read_pages:
+        of_engine = pages(engine)
+        _read_pages.update((each.name, Future()) for each in of_engine)
+        _ahead.submit(bridge.run, _read_all(of_engine, engine))
     return _read_pages[name].result()
 
 
-def read_ahead(engine: str, browser: cn.Browser) -> None:
-    """Sets out to read all of an engine's pages, in two tabs, as a browser allows."""
-    ahead = [each for each in pages(engine) if each.name not in _read_pages]
-    for half in (ahead[::2], ahead[1::2]):
-        _read_pages.update((each.name, Future()) for each in half)
-        _two_at_a_time.submit(_read_half, half, engine, browser)
-
-
-def _read_half(half: list[RealPage], engine: str, browser: cn.Browser) -> None:
-    files = iter(half)
-
-    async def read() -> None:
-        async for _, found in read_each([each.file for each in half], engine=engine, browser=browser):
-            future = _read_pages[next(files).name]
+async def _read_all(of_engine: list[RealPage], engine: str) -> None:
+    waiting = iter(of_engine)
+    try:
+        async for _, found in read_each([each.file for each in of_engine], engine=engine):
+            future = _read_pages[next(waiting).name]
             if isinstance(found, cn.SearchPage):
                 future.set_result(found)
             else:
                 future.set_exception(found)
-
-    try:
-        bridge.run(read())
     except BaseException as failed:
-        for each in files:
+        for each in waiting:
             _read_pages[each.name].set_exception(failed)
         raise
 

@@ -1,41 +1,56 @@
-"""Made-up pages, one after the other in one tab an engine: a page costs a third of what it does in a tab of its own."""
+"""Made-up pages, one after the other in one tab: a page costs a third of what it does in a tab of its own.
+
+The tab takes one of the two places that searches in that Chrome wait for, so there is one, and a test that searches has
+it closed first (the fixture ``lab``).
+"""
+
+from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 
 import castlenb as cn
 from castlenb.replays import Replay
 
-_Key = tuple[str, str]
-_tabs: dict[_Key, tuple[ExitStack, Replay]] = {}
+
+@dataclass
+class _Held:
+    chrome: str
+    engine: str
+    replay: Replay
+    stack: ExitStack
+
+
+_held: _Held | None = None
 
 
 @contextmanager
 def replayed(lab: cn.Lab, html: str, *, engine: str = "google", url: str | None = None) -> Iterator[Replay]:
-    """As ``castlenb.replay`` in a lab's Chromium, in the tab that the pages before had; a new one after a failure."""
-    key = (str(lab.browser.target), engine)
-    if key in _tabs:
+    """As ``castlenb.replay`` in a lab's Chromium, in the tab that the page before had where it was the same engine's."""
+    global _held
+    chrome = str(lab.browser.target)
+    if _held is not None and (_held.chrome, _held.engine) != (chrome, engine):
+        close()
+    if _held is not None:
         try:
-            _tabs[key][1].show(html, url=url)
+            _held.replay.show(html, url=url)
         except cn.SessionLost:  # the page before was too much for its renderer
-            _close(key)
-    if key not in _tabs:
+            close()
+    if _held is None:
         stack = ExitStack()
-        browser = stack.enter_context(cn.connect(lab.browser.target.address))
-        _tabs[key] = stack, stack.enter_context(cn.replay(html, engine=engine, url=url, browser=browser))
+        replay = stack.enter_context(cn.replay(html, engine=engine, url=url, browser=lab.browser))
+        _held = _Held(chrome, engine, replay, stack)
     try:
-        yield _tabs[key][1]
+        yield _held.replay
     except BaseException:
-        _close(key)
+        close()
         raise
 
 
-def close_all() -> None:
-    """The tabs of the run; called before the lab ends."""
-    for key in list(_tabs):
-        _close(key)
-
-
-def _close(key: _Key) -> None:
-    stack, _ = _tabs.pop(key)
-    stack.close()
+def close() -> None:
+    """Ends the tab, where there is one."""
+    global _held
+    held, _held = _held, None
+    if held is not None:
+        held.stack.close()

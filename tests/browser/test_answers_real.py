@@ -5,8 +5,6 @@ import re
 
 import pytest
 
-import castlenb as cn
-
 from . import real_pages
 
 pytestmark = pytest.mark.xdist_group("real pages")  # each page is read once, for both
@@ -46,9 +44,9 @@ def plain(text: str | None) -> str:
 
 @pytest.mark.skipif(not PAGES, reason="there are no real pages on this machine")
 @pytest.mark.parametrize("expected", PAGES, ids=lambda line: line["file"])
-def test_a_real_answer_is_read_right(one_lab: cn.Lab, expected: dict[str, str]) -> None:
+def test_a_real_answer_is_read_right(expected: dict[str, str]) -> None:
     engine = real_pages.NAMES.get(expected["engine"], expected["engine"])
-    found = real_pages.read(expected["file"], engine, one_lab.browser).answer
+    found = real_pages.read(expected["file"], engine).answer
     assert found is not None
     if expected["file"] in EXCEPTIONS.get(engine, {}):
         return

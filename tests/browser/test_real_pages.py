@@ -4,8 +4,6 @@ from urllib.parse import urldefrag
 
 import pytest
 
-import castlenb as cn
-
 from . import real_pages
 from .real_pages import RealPage
 
@@ -25,8 +23,8 @@ def same(url: str | None) -> str:
 
 @pytest.mark.skipif(not PAGES, reason="there are no real pages on this machine")
 @pytest.mark.parametrize("expected", PAGES, ids=lambda page: page.name)
-def test_a_real_page_is_read_right(one_lab: cn.Lab, expected: RealPage) -> None:
-    page = real_pages.read(expected.name, expected.engine, one_lab.browser)
+def test_a_real_page_is_read_right(expected: RealPage) -> None:
+    page = real_pages.read(expected.name, expected.engine)
     real_pages.tested.add(expected.name)
     if expected.name in EXCEPTIONS.get(expected.engine, {}):
         return
