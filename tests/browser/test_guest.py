@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 import castlenb as cn
-from castlenb import aio, bridge
+from castlenb import bridge, serp
 from castlenb.ledger import state_folder
 
 from .conftest import Onlooker
@@ -106,7 +106,7 @@ def test_a_wait_for_the_pace_is_said_and_can_be_interrupted(no_lab: str, caplog:
         page = cn.search("one", browser=browser, pace=pace)
         assert page.timings["queued_ms"] is not None
         cn.capture("two", ai_answer=False, browser=browser, pace=pace)
-        waiting = bridge._Job(aio.search("three", browser=browser, pace=pace))
+        waiting = bridge._Job(serp.search("three", browser=browser, pace=pace))
         until = time.monotonic() + 15
         while "asked again" not in caplog.text and time.monotonic() < until:
             time.sleep(0.02)
