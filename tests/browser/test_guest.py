@@ -106,15 +106,15 @@ def test_a_wait_for_the_pace_is_said_and_can_be_interrupted(no_lab: str, caplog:
         page = cn.search("one", browser=browser, pace=pace)
         assert page.timings["queued_ms"] is not None
         cn.capture("two", ai_answer=False, browser=browser, pace=pace)
-        waiting = bridge._Job(serp.search("three", browser=browser, pace=pace))
+        ended = threading.Event()
+        cancel = bridge.start(serp.search("three", browser=browser, pace=pace), ended=lambda _: ended.set())
         until = time.monotonic() + 15
         while "asked again" not in caplog.text and time.monotonic() < until:
             time.sleep(0.02)
         assert "Google is asked again in" in caplog.text
         assert "2 pages in 300 s" in caplog.text
-        waiting.cancel()
-        waiting.wait(15)
-        assert waiting.done.done()
+        cancel()
+        assert ended.wait(15)
         assert browser.manners().asked["google"] == 2
         page = cn.search("four", browser=browser, pace="off")
         assert page.warnings == ("sent without a pace, as was asked for",)
