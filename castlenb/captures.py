@@ -286,4 +286,4 @@ def _recognised(html: str, url: str | None) -> Engine:
     best = max(counts, key=lambda each: counts[each])
     if not any(counts[best]):
         raise CaptureError(f"the page names no engine's address; say which it is: {', '.join(ENGINES)}")
-    return best
+    return engine_named(best.name)

@@ -15,7 +15,7 @@ from . import Lab, bridge, captures, compare, connect, display, search
 from .answer import AIAnswer
 from .asked import MAX_RESULTS
 from .captures import PathLike
-from .engines import ENGINES, RECENCIES, EngineError
+from .engines import ENGINES, RECENCIES, EngineError, overrides, overrides_file
 from .engines import engine as engine_named
 from .errors import CastleError, EndpointError, TargetError
 from .serp import SearchPage
@@ -227,6 +227,10 @@ def _doctor(args: argparse.Namespace) -> int:
         return FAILED
     print(f"target      {target}")
     print(f"decided by  {target.decided_by}")
+    print(f"hooks       {overrides_file()}{'' if overrides() else ': sets none'}")
+    for each in overrides():
+        engine_named(each.engine)  # raises where it speaks of a hook that is not there
+        print(f"            {each}")
     try:
         with connect(args.target) as browser:
             print("reachable   yes")

@@ -276,9 +276,19 @@ NEVER = (
 )
 
 REFUSALS = (
-    Refusal("captcha", address=rf"^{OWN}/turing/captcha/", evidence="sites that link to it, 2023 to 2026"),
+    Refusal(
+        "captcha",
+        address=rf"^{OWN}/turing/captcha/",
+        evidence="sites that link to it, 2023 to 2026",
+        held=("2023-01", "2026-10"),
+    ),
     # A Turnstile widget in a box; the title stays "<query> - Search", and there is no list.
-    Refusal("captcha", css=("div.captcha", "#turnstile-widget"), evidence="karust/openserp; seen 2026-03 to 2026-06"),
+    Refusal(
+        "captcha",
+        css=("div.captcha", "#turnstile-widget"),
+        evidence="karust/openserp; seen 2026-03 to 2026-06",
+        held=("2026-03", "2026-06"),
+    ),
 )
 
 SPECIMEN = """<ol id="b_results">
@@ -299,6 +309,10 @@ BING = Engine(
     links=LINKS,
     never=NEVER,
     refusals=REFUSALS,
-    answer=AnswerForm("Bing generative answer", requests=(rf"^{OWN}/cmc/fetch", rf"^{OWN}/qna/")),
+    answer=AnswerForm(
+        "Bing generative answer",
+        requests=(rf"^{OWN}/cmc/fetch", rf"^{OWN}/qna/"),
+        addresses=("href", "data-url"),
+    ),
     specimen=SPECIMEN,
 )

@@ -144,9 +144,19 @@ NEVER = (
 )
 
 REFUSALS = (
-    Refusal("captcha", address=rf"^{OWN}/captcha", evidence="the page names itself so, public parsers 2026-09"),
+    Refusal(
+        "captcha",
+        address=rf"^{OWN}/captcha",
+        evidence="the page names itself so, public parsers 2026-09",
+        held=("2026-09", "2026-09"),
+    ),
     # Proof of work behind a button, served in place of the page, usually with status 429.
-    Refusal("captcha", css=("#pow-captcha-content", "#pow-captcha-top"), evidence="7 public clients, 2024 to 2026"),
+    Refusal(
+        "captcha",
+        css=("#pow-captcha-content", "#pow-captcha-top"),
+        evidence="7 public clients, 2024 to 2026",
+        held=("2024-01", "2026-10"),
+    ),
 )
 
 SPECIMEN = """<div id="results">

@@ -100,11 +100,26 @@ NEVER = (
 
 REFUSALS = (
     # "I'm a teapot": where the page with scripts sends a browser that it distrusts.
-    Refusal("anomaly", address=rf"^{OWN}/static-pages/418\.html", evidence="10 public clients, 2025 to 2026"),
+    Refusal(
+        "anomaly",
+        address=rf"^{OWN}/static-pages/418\.html",
+        evidence="10 public clients, 2025 to 2026",
+        held=("2025-01", "2026-10"),
+    ),
     # "Select all squares containing a duck", with status 200 or 202 (zeroclaw-labs/zeroclaw#6625, guelfoweb/orbit#352).
-    Refusal("anomaly", css=('form[action*="/anomaly.js"]', "form#challenge-form"), evidence="seen 2026-06 to 2026-07"),
+    Refusal(
+        "anomaly",
+        css=('form[action*="/anomaly.js"]', "form#challenge-form"),
+        evidence="seen 2026-06 to 2026-07",
+        held=("2026-06", "2026-07"),
+    ),
     # The same as a window over the page with scripts.
-    Refusal("anomaly", css=(".anomaly-modal__modal", "[data-testid=anomaly-modal]"), evidence="seen 2026-04"),
+    Refusal(
+        "anomaly",
+        css=(".anomaly-modal__modal", "[data-testid=anomaly-modal]"),
+        evidence="seen 2026-04",
+        held=("2026-04", "2026-04"),
+    ),
 )
 
 SPECIMEN = """<div id="links">
@@ -127,4 +142,5 @@ DUCKDUCKGO = Engine(
     never=NEVER,
     refusals=REFUSALS,
     specimen=SPECIMEN,
+    layouts=(("html", r"^https://html\."), ("lite", r"^https://lite\."), ("scripts", "")),
 )

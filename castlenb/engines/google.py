@@ -74,7 +74,7 @@ HOOKS = (
     Hook("answer", "#m-x-content", "id", "medium", "field notes, 2026-08-04", ("2025-03", "2026-08")),
     Hook("answer", '[data-subtree*="mfc"]', "attribute", "medium", PAGES, ("2025-02", "2026-07")),
     Hook("answer", '[data-async-type="folsrch"]', "attribute", "medium", PAGES, ("2025-02", "2026-07")),
-    Hook("answer", '[jsname="V3qe9d"]', "jsname", "medium", PAGES, ("2025-03", "2026-09")),
+    Hook("answer", '[jsname="V3qe9d"]', "attribute", "medium", PAGES, ("2025-03", "2026-09")),
     # Ads.
     Hook("furniture", "#tads, #tadsb, #bottomads, #tvcap", "id", "high", PAGES, ("2019-12", "2026-07")),
     Hook("furniture", "[data-text-ad], a[data-pcu]", "attribute", "high", PAGES, ("2023-05", "2026-07")),
@@ -116,24 +116,24 @@ ANSWER_HOOKS = (
     Hook("answer_wrapper", '[data-subtree*="mfc"]', "attribute", "medium", PAGES, ("2025-02", "2026-07")),
     Hook("answer_wrapper", '[data-async-type="folsrch"]', "attribute", "medium", PAGES, ("2025-02", "2026-07")),
     # Innermost of them. On each of 25 pages with an answer, on no other.
-    Hook("answer_wrapper", '[jsname="V3qe9d"]', "jsname", "medium", PAGES, ("2025-03", "2026-09")),
+    Hook("answer_wrapper", '[jsname="V3qe9d"]', "attribute", "medium", PAGES, ("2025-03", "2026-09")),
     # People also ask ships answers of the same make, folded (serpapi/public-roadmap#2496, zbarnz#60).
     Hook("answer_alike", ".related-question-pair, [data-initq]", "class", "high", PAGES, ("2025-03", "2026-10")),
-    Hook("answer_header", '[jsname="cUzNTd"]', "jsname", "medium", PAGES, ("2025-02", "2026-07")),
+    Hook("answer_header", '[jsname="cUzNTd"]', "attribute", "medium", PAGES, ("2025-02", "2026-07")),
     Hook("answer_header", "h1, h2", "structure", "medium", PAGES, ("2025-02", "2026-02")),
     Hook("answer_header", '[role=heading][aria-level="2"]', "aria", "low", PAGES, ("2025-03", "2026-09")),
     Hook("answer_body", '[data-container-id="main-col"]', "attribute", "high", PAGES, ("2025-11", "2026-07")),
     Hook("answer_body", '[data-subtree*="aimc"]', "attribute", "medium", PAGES, ("2025-05", "2026-07")),
     # Marked with its language. Of 2025, and of answers without sources of their own in 2026.
     Hook("answer_body", "[data-rl]", "attribute", "high", PAGES, ("2025-02", "2026-07")),
-    Hook("answer_body", '[jsname="dvXlsc"]', "jsname", "medium", PAGES, ("2025-02", "2026-07")),
-    Hook("answer_body", '[jsname="HKDuG"]', "jsname", "low", "field notes, 2026-08-04", ("2025-02", "2026-08")),
+    Hook("answer_body", '[jsname="dvXlsc"]', "attribute", "medium", PAGES, ("2025-02", "2026-07")),
+    Hook("answer_body", '[jsname="HKDuG"]', "attribute", "low", "field notes, 2026-08-04", ("2025-02", "2026-08")),
     # Sources: cards in the prose or beside it, and copies of them in a window; what comes after the prose.
     Hook("answer_skip", "[data-src-id]", "attribute", "high", PAGES, ("2025-11", "2026-07")),
     Hook("answer_skip", '[data-container-id="rhs-col"]', "attribute", "high", PAGES, ("2025-11", "2026-07")),
-    Hook("answer_skip", '[jsname="EVe5O"]', "jsname", "medium", PAGES, ("2025-02", "2025-05")),
+    Hook("answer_skip", '[jsname="EVe5O"]', "attribute", "medium", PAGES, ("2025-02", "2025-05")),
     Hook("answer_skip", '[data-subtree*="dfa"], [data-crb-el]', "attribute", "high", PAGES, ("2025-05", "2026-07")),
-    Hook("answer_skip", '[jsname="txosbe"]', "jsname", "medium", PAGES, ("2025-02", "2026-07")),
+    Hook("answer_skip", '[jsname="txosbe"]', "attribute", "medium", PAGES, ("2025-02", "2026-07")),
     # Controls under the prose, and what they report ("Copied").
     Hook("answer_skip", '[data-subtree*="aimba"]', "attribute", "medium", "3 public clients", ("2026-01", "2026-10")),
     Hook("answer_skip", '[data-xid="Gd7Hsc"]', "attribute", "medium", "6 public clients", ("2026-03", "2026-10")),
@@ -264,11 +264,13 @@ ANSWER_HOOKS = (
         ("2026-01", "2026-07"),
     ),
     # Both are on every page with an answer as well, hidden.
-    Hook("answer_declined", '[jsname="lGsj1"], [jsname="L1sC6e"]', "jsname", "medium", PAGES, ("2025-02", "2026-07")),
+    Hook(
+        "answer_declined", '[jsname="lGsj1"], [jsname="L1sC6e"]', "attribute", "medium", PAGES, ("2025-02", "2026-07")
+    ),
     Hook(
         "answer_offered",
         '[jsname="B76aWe"]',
-        "jsname",
+        "attribute",
         "low",
         "serp-spider/search-engine-google",
         ("2023-06", "2025-06"),
@@ -291,19 +293,36 @@ NEVER = (
 )
 
 REFUSALS = (
-    Refusal("sorry", address=rf"^{OWN}/sorry/", evidence="brekkylab/ailoy#380; seen 2022 to 2026-06"),
-    Refusal("consent", address=r"^consent\.(?:google|youtube)\.", evidence="benbusby/whoogle-search#243; seen 2026-03"),
-    Refusal("sorry", css=("form#captcha-form",), evidence="BlankTrail/google-serp-parser; seen 2022 to 2026-06"),
+    Refusal(
+        "sorry",
+        address=rf"^{OWN}/sorry/",
+        evidence="brekkylab/ailoy#380; seen 2022 to 2026-06",
+        held=("2022-01", "2026-06"),
+    ),
+    Refusal(
+        "consent",
+        address=r"^consent\.(?:google|youtube)\.",
+        evidence="benbusby/whoogle-search#243; seen 2026-03",
+        held=("2026-03", "2026-03"),
+    ),
+    Refusal(
+        "sorry",
+        css=("form#captcha-form",),
+        evidence="BlankTrail/google-serp-parser; seen 2022 to 2026-06",
+        held=("2022-01", "2026-06"),
+    ),
     Refusal(
         "consent",
         css=('form[action*="//consent.google."]', 'form[action*="//consent.youtube."]'),
         evidence="AWeirdDev/flights#15; seen 2026-03",
+        held=("2026-03", "2026-03"),
     ),
     Refusal(
         "captcha",
         css=(".g-recaptcha[data-sitekey]", 'iframe[src*="/recaptcha/"]', 'iframe[data-inert-src*="/recaptcha/"]'),
         unless_area=True,
         evidence="seen 2026-03",
+        held=("2026-03", "2026-03"),
     ),
     # In the <noscript> of every ordinary page too, hence only without a results area; its script usually reloads.
     Refusal(
@@ -312,6 +331,7 @@ REFUSALS = (
         unless_area=True,
         conclusive=False,
         evidence="BlankTrail/google-serp-parser; seen 2026-02",
+        held=("2026-02", "2026-02"),
     ),
 )
 
@@ -340,6 +360,8 @@ GOOGLE = Engine(
         never=(r"^(?:support|policies|accounts|myactivity|myadcenter)\.google\.",),
         requests=(rf"^{OWN}/async/folsrch$",),  # lazy answers, saved pages and blockers' lists since 2025-02
         one_place=True,
+        marks=("data-icl-uuid", "data-uuids", "id"),
     ),
     specimen=SPECIMEN,
+    layouts=(("web", r"[?&]udm=14\b"), ("classic", r"[?&]q=")),
 )
