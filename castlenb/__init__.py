@@ -12,10 +12,11 @@ is dialled at import, and the only browser ever started is the throwaway Chromiu
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, ExitStack
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from . import bridge, captures, lab, serp, several
+from . import bridge, captures, lab, selectors, serp, several
 from .answer import AIAnswer
 from .browser import Browser, BrowserLike
 from .errors import (
@@ -43,9 +44,10 @@ from .errors import (
     TargetError,
     UnparseableError,
 )
+from .selectors import Verification
 from .serp import SearchPage
 from .several import Comparison, Searches
-from .target import TargetLike, resolve_target
+from .target import BY_THE_LAB, TargetLike, resolve_target
 
 if TYPE_CHECKING:
     from .lab import FakeWeb
@@ -58,6 +60,7 @@ search = bridge.plain(serp.search)
 searches = bridge.plain(several.searches)
 compare = bridge.plain(several.compare)
 read = bridge.plain(captures.read)
+verify = bridge.plain(selectors.verify)
 
 
 def replay(
@@ -121,7 +124,8 @@ class Lab:
     def __enter__(self) -> Self:
         with ExitStack() as stack:
             self.web = stack.enter_context(lab.FakeWeb(self._scenario))
-            self.browser = stack.enter_context(Browser(resolve_target(self.web.target), max_visits=self._max_visits))
+            chosen = replace(resolve_target(self.web.target), decided_by=BY_THE_LAB)
+            self.browser = stack.enter_context(Browser(chosen, max_visits=self._max_visits))
             self._stack = stack.pop_all()
         return self
 
@@ -171,6 +175,7 @@ __all__ = [
     "TabCrashed",
     "TargetError",
     "UnparseableError",
+    "Verification",
     "__version__",
     "aio",
     "compare",
@@ -179,4 +184,6 @@ __all__ = [
     "replay",
     "search",
     "searches",
+    "selectors",
+    "verify",
 ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
-from . import bridge, captures, serp, several
+from . import bridge, captures, selectors, serp, several
 from .browser import Browser, BrowserLike
 from .target import TargetLike, resolve_target
 
@@ -17,6 +17,7 @@ search = bridge.marshalled(serp.search)
 searches = bridge.marshalled(several.searches)
 compare = bridge.marshalled(several.compare)
 read = bridge.marshalled(captures.read)
+verify = bridge.marshalled(selectors.verify)
 
 
 def replay(
@@ -34,4 +35,4 @@ async def connect(target: TargetLike = None, *, max_visits: int = 2) -> AsyncIte
         yield browser
 
 
-__all__ = ["compare", "connect", "read", "replay", "search", "searches"]
+__all__ = ["compare", "connect", "read", "replay", "search", "searches", "verify"]

@@ -114,7 +114,7 @@ async def replaying(
         LabError: no throwaway Chromium could be started.
     """
     whose = engine_named(engine) if engine else _recognised(html, url)
-    async with _chrome(browser) as house, house.slot():
+    async with chrome(browser) as house, house.slot():
         guard = _Interception()
         errand = Errand(whose, "", house)
 
@@ -140,10 +140,10 @@ async def read_each(
     Raises:
         LabError, EndpointError, TargetError: the Chrome can not be had.
     """
-    async with _chrome(browser) as house:
+    async with chrome(browser) as house:
         for file in files:
             try:
-                async with replaying(_source(Path(file)), engine=engine, url=url, browser=house) as opened:
+                async with replaying(source_of(Path(file)), engine=engine, url=url, browser=house) as opened:
                     yield file, await opened._read()
             except CastleError as failed:
                 yield file, failed
@@ -242,8 +242,8 @@ class _Interception:
 
 
 @asynccontextmanager
-async def _chrome(browser: BrowserLike) -> AsyncIterator[Browser]:
-    """The Browser that was named, or one on a throwaway Chromium."""
+async def chrome(browser: BrowserLike) -> AsyncIterator[Browser]:
+    """The Browser that was named, or one on a throwaway Chromium for as long as the block lasts."""
     if browser is not None:
         yield browser_for(browser)
         return
@@ -258,7 +258,7 @@ async def _chrome(browser: BrowserLike) -> AsyncIterator[Browser]:
         await asyncio.to_thread(launched.__exit__, None, None, None)
 
 
-def _source(path: Path) -> str:
+def source_of(path: Path) -> str:
     """A saved page's text.
 
     Raises:

@@ -1,4 +1,4 @@
-"""``castlenb search | compare | read | doctor | lab | demo``."""
+"""``castlenb search | compare | read | verify | doctor | lab | demo``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import Lab, bridge, captures, compare, connect, display, search
+from . import Lab, bridge, captures, compare, connect, display, search, verify
 from .answer import AIAnswer
 from .asked import MAX_RESULTS
 from .captures import PathLike
@@ -77,6 +77,22 @@ def _parser() -> argparse.ArgumentParser:
     saved.add_argument("--url", help="the address they had")
     saved.add_argument("--json", action="store_true", help="one JSON object a line")
     _add_target(saved, "the Chrome to read them in (default: a throwaway Chromium)")
+
+    checked = add(
+        "verify",
+        _verify,
+        "Check every hook that a search relies on, on live or saved pages. Exits with 1 where one has drifted.",
+    )
+    checked.add_argument("files", nargs="*", metavar="FILE", help="saved pages to check in place of the live ones")
+    checked.add_argument(
+        "-e",
+        "--engines",
+        type=_engines,
+        metavar="NAME,NAME",
+        help=f"which of {', '.join(ENGINES)}, with commas between (default: all)",
+    )
+    checked.add_argument("--json", action="store_true", help="one JSON object")
+    _add_target(checked, "the Chrome to use (default: BU_CDP_HTTP, …; for files a throwaway Chromium)")
 
     _add_target(add("doctor", _doctor, "Say which Chrome would be used, who decided it, and whether it answers."))
 
@@ -217,6 +233,16 @@ def _answer_as_json(answer: AIAnswer) -> dict[str, Any]:
         "citations": [dict(record) for record in answer.records],
         "warnings": list(answer.warnings),
     }
+
+
+def _verify(args: argparse.Namespace) -> int:
+    found = verify(engines=args.engines, captures=args.files or None, browser=args.target)
+    if args.json:
+        said = {"checks": _records(found.checks), "repairs": _records(found.repairs), "lines": found.lines()}
+        print(json.dumps(said, ensure_ascii=True))
+    else:
+        print(found)
+    return OK if found.holds else FAILED
 
 
 def _doctor(args: argparse.Namespace) -> int:

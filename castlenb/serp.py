@@ -274,7 +274,7 @@ def _page_asked_for(visits: Sequence[Visit], asked: Asked, house: Browser) -> Se
     page = page_from(visits, asked.engine, asked.query, house, asked.num_results)
     if page.page_state != "results":
         return page
-    more = []
+    more = _drifted(visits)
     full = len(visits[-1].reading["results"]) >= asked.engine.page_size
     if len(page) < asked.num_results and len(visits) == asked.engine.max_pages and full:
         more.append(
@@ -291,6 +291,17 @@ def _page_asked_for(visits: Sequence[Visit], asked: Asked, house: Browser) -> Se
             f"{asked.engine.label} may not have applied the time limit"
         )
     return replace(page, warnings=(*page.warnings, *more))
+
+
+def _drifted(visits: Sequence[Visit]) -> list[str]:
+    """What the pages lack that castlenb expects on each, and has done without."""
+    answer = visits[0].answer or {"drift": []}
+    lost: dict[tuple[str, str], None] = {}
+    for part, css in [*(each for visit in visits for each in visit.reading["drift"]), *answer["drift"]]:
+        lost[part, css] = None
+    return [
+        f"{part} {css} is not on the page: it has changed, and castlenb.verify() says how far" for part, css in lost
+    ]
 
 
 def page_from(

@@ -130,8 +130,8 @@ class Place:
 _OF_A_ROW = Place(inside=("scope", "area", "row"), outside=("furniture", "answer"), all=False)
 
 PLACES: Mapping[Part, Place] = {
-    "scope": Place(holds=("heading",), together=True),
-    "area": Place(holds=("heading",), together=True),
+    "scope": Place(holds=("heading",), all=False, together=True),
+    "area": Place(holds=("heading",), all=False, together=True),
     "row": Place(inside=("area",), holds=("heading",), all=False),
     "heading": _OF_A_ROW,
     "mark": _OF_A_ROW,

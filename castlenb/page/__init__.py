@@ -7,6 +7,7 @@ does not apply to them. They know no engine; all they need comes as ``spec`` (se
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,11 @@ def answers_expression(spec: dict[str, Any]) -> str:
     return f"((spec) => {{ {built} }})({json.dumps(spec, sort_keys=True)})"
 
 
+def check_expression(spec: dict[str, Any], hooks: Sequence[Mapping[str, Any]]) -> str:
+    """An expression that evaluates to what each hook finds on the page, as JSON text (see ``check.js``)."""
+    return _checker_expression(spec, f"checker.check({json.dumps(hooks)})")
+
+
 def inert_expression(html: str) -> str:
     """An expression that evaluates to the inert form of a saved page (see ``inert.js``)."""
     return f"{script('inert')}({json.dumps(html)})"
@@ -94,6 +100,16 @@ def _reading() -> str:
     return f"""((document) => {{
 const dom = {script("dom")}(spec, document);
 return {{ dom, reader: {script("read")}(spec, dom, document) }}; }})"""
+
+
+def _checker_expression(spec: dict[str, Any], value: str) -> str:
+    return f"((spec) => {{ {_checking()}\nreturn JSON.stringify({value}); }})({json.dumps(spec)})"
+
+
+def _checking() -> str:
+    return f"""const {{ dom, reader }} = {_reading()}(document);
+const answers = {_answers()};
+const checker = {script("check")}(spec, dom, reader, answers);"""
 
 
 def _answers() -> str:

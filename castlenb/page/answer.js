@@ -14,7 +14,9 @@
   if (!plan) {
     const none = { state: "unsupported", chars: 0, signature: 0, markers: {}, wrapper: {} };
     const empty = { settled_by: null, label: null, header: null, text: null, language: null, placement: null, body: null };
-    return { probe: () => none, busy: () => false, answer: () => ({ ...none, ...empty, citations: [], claims: [], warnings: [] }) };
+    const nowhere = { found: [], whole: [], wrapper: null, bodies: [], css: null };
+    const answer = () => ({ ...none, ...empty, citations: [], claims: [], warnings: [], drift: [] });
+    return { probe: () => none, busy: () => false, answer, where: () => nowhere };
   }
 
   const RECHECK_MS = 200;
@@ -193,25 +195,42 @@
 
   // ---- the whole answer -------------------------------------------------------------------------------------------
 
-  function answer() {
-    const around = areas();
+  // Where the answer is as it stands: {found, whole, wrapper, bodies, css}; `found` is what each selector finds, `whole`
+  // what of it holds no results area. Without prose the best of the wrappers, without any null.
+  function where(around) {
     const found = WRAPPER.map((css) => [...dom.select(document, css)].filter((each) => !isAlike(each)));
-    const nothing = {
-      state: "absent", settled_by: null, label: plan.label, header: null, text: null, language: null, placement: null,
-      citations: [], claims: [], markers: NO_MARKERS, body: null, warnings: [], chars: 0, signature: 0,
-      wrapper: Object.fromEntries(WRAPPER.map((css, n) => [css, found[n].length > 0])),
-    };
     const candidates = [...new Set(found.flat())];
-    if (!candidates.length) return { ...nothing, state: isOffered() ? "offered" : "absent" };
     const whole = candidates.filter((each) => !isShell(each, around));
-    const warnings = drift(found, whole);
     for (const wrapper of whole) {
       const { bodies, css } = bodiesIn(wrapper, around);
-      if (bodies.length) return { ...nothing, ...read(wrapper, bodies, around, warnings), body: css, warnings };
+      if (bodies.length) return { found, whole, wrapper, bodies, css };
     }
-    const wrapper = whole[0] || candidates[0];
+    return { found, whole, wrapper: whole[0] || candidates[0] || null, bodies: [], css: null };
+  }
+
+  function answer() {
+    const around = areas();
+    const { found, whole, wrapper, bodies, css } = where(around);
+    const nothing = {
+      state: "absent", settled_by: null, label: plan.label, header: null, text: null, language: null, placement: null,
+      citations: [], claims: [], markers: NO_MARKERS, body: null, warnings: [], drift: [], chars: 0, signature: 0,
+      wrapper: Object.fromEntries(WRAPPER.map((css, n) => [css, found[n].length > 0])),
+    };
+    if (!wrapper) return { ...nothing, state: isOffered() ? "offered" : "absent" };
+    const warnings = drift(found, whole);
+    const lost = bodies.length ? missing(wrapper) : [];
+    if (bodies.length) return { ...nothing, ...read(wrapper, bodies, around, warnings), body: css, warnings, drift: lost };
     const state = whole.length ? silent(wrapper) : "shell";
     return { ...nothing, state, header: headerOf(wrapper), placement: placementOf(wrapper, around), warnings };
+  }
+
+  // Selectors that find something in every answer, and do not in this one.
+  const READ = ["answer_body", "answer_card", "answer_titles"];
+
+  function missing(wrapper) {
+    const there = (part, css) => (part === "answer_wrapper" ? dom.find(document, css) !== null : isMarked(wrapper, css));
+    const asked = ({ part, when }) => (READ.includes(part) || part === "answer_wrapper") && (!when || isMarked(wrapper, when));
+    return spec.expected.filter((each) => asked(each) && !there(each.part, each.css)).map(({ part, css }) => [part, css]);
   }
 
   function read(wrapper, bodies, around, warnings) {
@@ -286,5 +305,5 @@
 
   const busy = () => at !== null && isLoading(at.wrapper);
 
-  return { probe, busy, answer };
+  return { probe, busy, answer, where: () => where(areas()) };
 })

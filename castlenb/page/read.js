@@ -265,6 +265,15 @@
     return state("suspected_block");
   }
 
+  // Selectors that find something on every page with results, and do not on this one.
+  function missing() {
+    const lost = spec.expected.filter(
+      ({ part, css, when }) =>
+        !part.startsWith("answer") && !dom.find(document, css) && (!when || dom.find(document, when) !== null),
+    );
+    return lost.map(({ part, css }) => [part, css]);
+  }
+
   function read(known = null) {
     const ready = dom.readyOf(document);
     const loading = ready === "loading";
@@ -283,6 +292,7 @@
       ...judge(found, loading),
       results: found,
       warnings,
+      drift: found.length ? missing() : [],
       url: location.href,
       title: dom.titleOf(document),
       lang: attribute(dom.rootOf(document), "lang"),

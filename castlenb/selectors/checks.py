@@ -1,0 +1,237 @@
+"""``verify``: every hook of the engines on settled pages, live or saved, and a verdict on each."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from .. import captures as saved
+from .. import page
+from ..browser import Browser, BrowserLike, browser_for
+from ..captures import PathLike, replaying
+from ..engines import ENGINES, Engine
+from ..engines import engine as engine_named
+from ..engines.base import Hook
+from ..errors import CaptureError, CastleError, EndpointError
+from ..target import BY_THE_LAB
+from ..visit import AnswerRule, Errand, Rule, open_visitor
+from . import record
+from .judge import Page, asked_of, verdict_on
+from .verification import Check, Seen, Verification
+
+QUESTION = "how does a heat pump work"
+"""What is searched for: a question of the kind that engines write answers to."""
+
+Evaluate = Callable[[str], Awaitable[Any]]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A page to be checked that somebody has saved: a Capture, or what stands in for one."""
+
+    name: str
+    html: str
+    url: str | None
+    engine: str | None
+    at: str
+
+
+async def verify(
+    *,
+    engines: Sequence[str] | None = None,
+    captures: Iterable[Any] | None = None,
+    query: str = QUESTION,
+    also: Iterable[Hook] = (),
+    budget_s: float = 12.0,
+    deadline_s: float = 40.0,
+    browser: BrowserLike = None,
+    history: PathLike | None = None,
+) -> Verification:
+    """Checks every hook that castlenb relies on, on settled pages, and says which hold and which have drifted.
+
+    Live, each engine is visited once, on the layout that can hold an AI answer, and Google on its "Web" tab as well.
+    What it finds is added to the history (see :func:`castlenb.selectors.history`).
+
+    Args:
+        engines: which; ``None`` for all, or for those whose pages ``captures`` holds.
+        captures: saved pages to check in place of the live ones: Captures, or HTML files (``.gz`` is unpacked). They
+            are opened in a throwaway Chromium unless a browser is named.
+        query: what is searched for; a question, so that there is an answer to judge by.
+        also: further hooks to check beside each engine's own, such as class names to compare with.
+        budget_s: seconds to wait for an AI answer once the results are complete.
+        deadline_s: seconds for each page.
+        browser: a Browser, or what names a Chrome; ``None`` for the configured one.
+        history: the file that live checks are added to; ``None`` for the usual one, in which nothing of the lab's own
+            engines goes.
+
+    Returns:
+        A row for each hook on each page, the pages that could not be had beside them.
+
+    Raises:
+        EndpointError, TargetError: the Chrome can not be had.
+        CaptureError: none of the captures could be read.
+        EngineError: no engine has that name.
+    """
+    extra = tuple(also)
+    if captures is not None:
+        found = await _of_captures(captures, engines, extra, browser)
+        if not found.pages and found.failures:
+            first = next(iter(found.failures.values()))
+            raise CaptureError(f"none of the captures could be read: {first}") from first
+        return found
+    house = browser_for(browser)
+    jobs = [
+        _live(engine_named(name), layout, query, extra, house, budget_s, deadline_s)
+        for name in (engines or list(ENGINES))
+        for layout in _layouts(engine_named(name), query)
+    ]
+    found = await _gathered(jobs)
+    if history is not None or house.target.decided_by != BY_THE_LAB:
+        record.keep(found, history)
+    return found
+
+
+def _layouts(engine: Engine, query: str) -> list[bool]:
+    """Whether to ask for the layout that can hold an answer, for each page to visit."""
+    plain, answering = (engine.layout(engine.search_url(query, ai_answer=ai)) for ai in (False, True))
+    return [True] if plain == answering else [False, True]
+
+
+async def _gathered(jobs: Iterable[Any]) -> Verification:
+    outcomes = await asyncio.gather(*jobs)
+    pages = tuple(each for each in outcomes if isinstance(each, Seen))
+    return Verification(pages, dict(each for each in outcomes if not isinstance(each, Seen)))
+
+
+async def _live(
+    engine: Engine, ai: bool, query: str, also: Sequence[Hook], house: Browser, budget_s: float, deadline_s: float
+) -> Seen | tuple[str, CastleError]:
+    url = engine.search_url(query, ai_answer=ai)
+    rule = Rule(results=1_000_000, answer=AnswerRule(budget_s) if ai else None)
+    try:
+        async with (
+            house.slot(),
+            open_visitor(Errand(engine, query, house), deadline_s=deadline_s, answers=True, network=ai) as visitor,
+        ):
+            visit = await visitor.go(url, rule)
+            world = await visitor.tab.world(page.WORLD)
+
+            async def evaluate(expression: str) -> Any:
+                return await visitor.tab.session.evaluate(expression, context_id=world, timeout=deadline_s)
+
+            asked_for = None if visit.requests is None else [each["path"] for each in visit.requests]
+            at = _stamp(visit.started_at)
+            return await checked(evaluate, engine, also, name=query, at=at, requests=asked_for)
+    except EndpointError:
+        raise
+    except CastleError as failed:
+        return " ".join(filter(None, (engine.name, engine.layout(url)))), failed
+
+
+async def checked(
+    evaluate: Evaluate,
+    engine: Engine,
+    also: Sequence[Hook],
+    *,
+    name: str,
+    at: str,
+    requests: Sequence[str] | None = None,
+) -> Seen:
+    """The check of a settled page.
+
+    Args:
+        evaluate: gives the value of an expression in our world of the page.
+        requests: paths that the page asked for its answer at; ``None`` where nobody followed them.
+    """
+    hooks = (*engine.checked(), *also)
+    expression = page.check_expression(engine.spec(), [asked_of(hook, engine) for hook in hooks])
+    said = json.loads(await evaluate(expression))
+    url = said["reading"]["url"]
+    facts = Page(said["reading"]["page_state"], said["answer"]["state"], requests)
+    checks = []
+    for hook, found in zip(hooks, said["hooks"], strict=True):
+        verdict, why = verdict_on(hook, found, facts, engine)
+        checks.append(Check(hook, found, verdict, why, facts.shows(hook)))
+    return Seen(
+        engine=engine.name,
+        layout=engine.layout(url),
+        name=name,
+        url=url,
+        at=at,
+        page_state=facts.page_state,
+        answer_state=facts.answer_state,
+        placement=said["answer"]["placement"],
+        checks=tuple(checks),
+    )
+
+
+# Saved pages
+
+
+async def _of_captures(
+    captures: Iterable[Any], engines: Sequence[str] | None, also: Sequence[Hook], browser: BrowserLike
+) -> Verification:
+    pages: list[Seen] = []
+    failures: dict[str, CastleError] = {}
+    several = iter([captures] if isinstance(captures, str | os.PathLike) or hasattr(captures, "html") else captures)
+    async with saved.chrome(browser) as house:
+
+        async def one_after_the_other() -> None:
+            for each in several:
+                try:
+                    source = source_from(each)
+                    if (found := await _saved(source, engines, also, house)) is not None:
+                        pages.append(found)
+                except EndpointError:
+                    raise
+                except CastleError as failed:
+                    failures[str(getattr(each, "name", each))] = failed
+
+        await asyncio.gather(*(one_after_the_other() for _ in range(house.max_visits)))
+    order = sorted(pages, key=lambda seen: (list(ENGINES).index(seen.engine), seen.at, seen.name))
+    return Verification(tuple(order), failures)
+
+
+async def _saved(source: Source, engines: Sequence[str] | None, also: Sequence[Hook], house: Browser) -> Seen | None:
+    # Where one engine alone is asked for, the pages are that one's: a page does not always tell.
+    whose = source.engine or (engines[0] if engines is not None and len(engines) == 1 else None)
+    async with replaying(source.html, engine=whose, url=source.url, browser=house) as opened:
+        if engines is not None and opened.engine.name not in engines:
+            return None
+        await opened.aread()
+        return await checked(opened.aevaluate, opened.engine, also, name=source.name, at=source.at)
+
+
+def source_from(capture: Any) -> Source:
+    """A Capture, or a saved page's file, as a page to be checked.
+
+    A file's date is the one that its name begins with, such as ``2026-02-06_…``, else when it was last changed.
+
+    Raises:
+        CaptureError: the file can not be read.
+    """
+    if not isinstance(capture, str | os.PathLike):
+        at = capture.captured_at
+        return Source(
+            str(capture.query),
+            capture.html,
+            capture.url,
+            capture.engine,
+            _stamp(at) if isinstance(at, datetime) else str(at),
+        )
+    path = Path(capture)
+    html = saved.source_of(path)
+    dated = re.match(r"20\d\d(?:-\d\d){0,2}(?!\d)", path.name)
+    changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    return Source(path.name, html, None, None, dated[0] if dated else _stamp(changed))
+
+
+def _stamp(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat(timespec="seconds")
