@@ -64,7 +64,14 @@ def answers_expression(spec: dict[str, Any]) -> str:
 
 def check_expression(spec: dict[str, Any], hooks: Sequence[Mapping[str, Any]]) -> str:
     """An expression that evaluates to what each hook finds on the page, as JSON text (see ``check.js``)."""
-    return _checker_expression(spec, f"checker.check({json.dumps(hooks)})")
+    value = f"JSON.stringify(checker.check({json.dumps(hooks)}))"
+    return f"((spec) => {{ {_checking()}\nreturn {value}; }})({json.dumps(spec)})"
+
+
+def repair_expression(spec: dict[str, Any], hooks: Sequence[Mapping[str, Any]], value: str) -> str:
+    """An expression that evaluates, as JSON text, to ``value``, in which ``repair`` is ``repair.js`` for these hooks."""
+    made = f"const repair = {script('repair')}(dom, checker, {json.dumps(hooks)});"
+    return f"((spec) => {{ {_checking()}\n{made}\nreturn JSON.stringify({value}); }})({json.dumps(spec)})"
 
 
 def inert_expression(html: str) -> str:
@@ -100,10 +107,6 @@ def _reading() -> str:
     return f"""((document) => {{
 const dom = {script("dom")}(spec, document);
 return {{ dom, reader: {script("read")}(spec, dom, document) }}; }})"""
-
-
-def _checker_expression(spec: dict[str, Any], value: str) -> str:
-    return f"((spec) => {{ {_checking()}\nreturn JSON.stringify({value}); }})({json.dumps(spec)})"
 
 
 def _checking() -> str:

@@ -85,7 +85,7 @@
     for (const name of before) judge(name);
     known.areas = known.placed.area.length ? known.placed.area : known.areas;
     for (const name of new Set(hooks.map((hook) => hook.part))) if (!before.includes(name)) judge(name);
-    return reasons;
+    return { reasons, known };
   }
 
   // Of the other hooks of its part those that mark its place, and those that mark another.
@@ -119,19 +119,55 @@
     return "";
   }
 
-  function check(hooks) {
+  // Of what is found in the results what a reader takes: the first in each row. Where rows are not marked, one goes from
+  // its title to the next.
+  const OF_A_ROW = ["heading", "mark", "snippet", "date", "cite"];
+
+  function taken(part, good, { placed: { row = [], heading = [] } }) {
+    if (!OF_A_ROW.includes(part) || (!row.length && part === "heading")) return good;
+    const ends = [...(row.length ? row : heading)].sort(dom.before);
+    const rowOf = (element) =>
+      row.length
+        ? ends.find((each) => contains(each, element))
+        : ends.findLast((each) => contains(each, element) || dom.before(each, element) < 0);
+    const firsts = new Map();
+    for (const each of [...good].sort(dom.before)) {
+      const own = rowOf(each);
+      if (own && !firsts.has(own)) firsts.set(own, each);
+    }
+    return [...firsts.values()];
+  }
+
+  // The page as these hooks see it: what each finds, what of it is where it belongs, and why the rest is not.
+  function look(hooks) {
     const place = answers.where();
     const wrapper = wrapperOf(place);
-    const seen = hooks.map(({ kind }) => kind !== "address");
-    const hits = hooks.map((hook, n) => (seen[n] ? hitsOf(hook, wrapper) : null));
-    const reasons = placed(hooks, hits);
-    const good = hooks.map((_, n) => hits[n]?.filter((_each, at) => reasons.get(n)[at] === null) || []);
+    const hits = hooks.map((hook) => (hook.kind === "address" ? null : hitsOf(hook, wrapper)));
+    const { reasons, known } = placed(hooks, hits);
+    const fit = (n, each, at) => reasons.get(n)[at] === null && (hooks[n].part !== "heading" || lead(each));
+    const good = hooks.map((_, n) => hits[n]?.filter((each, at) => fit(n, each, at)) || []);
+    // What another selector would find in the hook's place, and what of it is where it belongs; nothing is, where it
+    // finds more than `most`.
+    const instead = (hook, other, most = Infinity) => {
+      const found = hitsOf({ ...hook, css: other }, wrapper);
+      const fits = (each) => broken(each, hook.place, known) === null && (hook.part !== "heading" || lead(each));
+      const good = found.length > most ? [] : taken(hook.part, found.filter(fits), known);
+      return { found, good };
+    };
+    const taking = hooks.map(({ part }, n) => taken(part, good[n], known));
+    return { wrapper, hits, good, taking, reasons, known, instead };
+  }
+
+  function check(hooks) {
+    const { wrapper, hits, good, reasons } = look(hooks);
     const isThere = ({ when, in_answer }) =>
-      in_answer ? wrapper !== null && (is(wrapper, when) || first(wrapper, when) !== null) : dom.find(document, when) !== null;
+      in_answer
+        ? wrapper !== null && (is(wrapper, when) || first(wrapper, when) !== null)
+        : dom.find(document, when) !== null;
     return hooks.map((hook, n) => {
-      if (hook.part === "refusal" && !seen[n]) {
-        const here = new RegExp(hook.css).test(location.host + location.pathname);
-        return { found: Number(here), placed: Number(here), asked: true, why: null, where: "", sample: "", agrees: [], apart: [] };
+      if (hook.part === "refusal" && hook.kind === "address") {
+        const here = Number(new RegExp(hook.css).test(location.host + location.pathname));
+        return { found: here, placed: here, asked: true, why: null, where: "", sample: "", agrees: [], apart: [] };
       }
       const shown = good[n][0] || hits[n]?.[0];
       return {
@@ -146,13 +182,5 @@
     });
   }
 
-  return {
-    check(hooks) {
-      return { reading: reader.read(), answer: answers.answer(), hooks: check(hooks) };
-    },
-    hits: (hooks) => {
-      const wrapper = wrapperOf(answers.where());
-      return hooks.map((hook) => (hook.kind === "address" ? [] : hitsOf(hook, wrapper)));
-    },
-  };
+  return { check: (hooks) => ({ reading: reader.read(), answer: answers.answer(), hooks: check(hooks) }), look };
 })

@@ -9,12 +9,14 @@ from __future__ import annotations
 from .checks import QUESTION, verify
 from .judge import DRIFTED, Verdict
 from .record import diff, history, history_file, records
+from .repair import Repair
 from .verification import Check, Seen, Verification
 
 __all__ = [
     "DRIFTED",
     "QUESTION",
     "Check",
+    "Repair",
     "Seen",
     "Verdict",
     "Verification",

@@ -5,11 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from .. import captures as saved
@@ -22,25 +18,15 @@ from ..engines.base import Hook
 from ..errors import CaptureError, CastleError, EndpointError
 from ..target import BY_THE_LAB
 from ..visit import AnswerRule, Errand, Rule, open_visitor
-from . import record
+from . import record, repair
 from .judge import Page, asked_of, verdict_on
+from .sources import Source, source_from, stamp
 from .verification import Check, Seen, Verification
 
 QUESTION = "how does a heat pump work"
 """What is searched for: a question of the kind that engines write answers to."""
 
 Evaluate = Callable[[str], Awaitable[Any]]
-
-
-@dataclass(frozen=True)
-class Source:
-    """A page to be checked that somebody has saved: a Capture, or what stands in for one."""
-
-    name: str
-    html: str
-    url: str | None
-    engine: str | None
-    at: str
 
 
 async def verify(
@@ -127,7 +113,7 @@ async def _live(
                 return await visitor.tab.session.evaluate(expression, context_id=world, timeout=deadline_s)
 
             asked_for = None if visit.requests is None else [each["path"] for each in visit.requests]
-            at = _stamp(visit.started_at)
+            at = stamp(visit.started_at)
             return await checked(evaluate, engine, also, name=query, at=at, requests=asked_for)
     except EndpointError:
         raise
@@ -178,7 +164,7 @@ async def checked(
 async def _of_captures(
     captures: Iterable[Any], engines: Sequence[str] | None, also: Sequence[Hook], browser: BrowserLike
 ) -> Verification:
-    pages: list[Seen] = []
+    pages: list[tuple[Source, Seen]] = []
     failures: dict[str, CastleError] = {}
     several = iter([captures] if isinstance(captures, str | os.PathLike) or hasattr(captures, "html") else captures)
     async with saved.chrome(browser) as house:
@@ -188,15 +174,16 @@ async def _of_captures(
                 try:
                     source = source_from(each)
                     if (found := await _saved(source, engines, also, house)) is not None:
-                        pages.append(found)
+                        pages.append((source, found))
                 except EndpointError:
                     raise
                 except CastleError as failed:
                     failures[str(getattr(each, "name", each))] = failed
 
         await asyncio.gather(*(one_after_the_other() for _ in range(house.max_visits)))
-    order = sorted(pages, key=lambda seen: (list(ENGINES).index(seen.engine), seen.at, seen.name))
-    return Verification(tuple(order), failures)
+        pages.sort(key=lambda each: (list(ENGINES).index(each[1].engine), each[1].at, each[1].name))
+        proposed = await repair.proposals(pages, also, house)
+    return Verification(tuple(seen for _, seen in pages), failures, proposed)
 
 
 async def _saved(source: Source, engines: Sequence[str] | None, also: Sequence[Hook], house: Browser) -> Seen | None:
@@ -207,31 +194,3 @@ async def _saved(source: Source, engines: Sequence[str] | None, also: Sequence[H
             return None
         await opened.aread()
         return await checked(opened.aevaluate, opened.engine, also, name=source.name, at=source.at)
-
-
-def source_from(capture: Any) -> Source:
-    """A Capture, or a saved page's file, as a page to be checked.
-
-    A file's date is the one that its name begins with, such as ``2026-02-06_…``, else when it was last changed.
-
-    Raises:
-        CaptureError: the file can not be read.
-    """
-    if not isinstance(capture, str | os.PathLike):
-        at = capture.captured_at
-        return Source(
-            str(capture.query),
-            capture.html,
-            capture.url,
-            capture.engine,
-            _stamp(at) if isinstance(at, datetime) else str(at),
-        )
-    path = Path(capture)
-    html = saved.source_of(path)
-    dated = re.match(r"20\d\d(?:-\d\d){0,2}(?!\d)", path.name)
-    changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-    return Source(path.name, html, None, None, dated[0] if dated else _stamp(changed))
-
-
-def _stamp(at: datetime) -> str:
-    return at.astimezone(UTC).isoformat(timespec="seconds")

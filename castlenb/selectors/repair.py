@@ -1,0 +1,236 @@
+"""What to use in place of a hook that is missing: selectors that find what it found on pages on which it held, or, where
+there are none, what the hooks that still hold say it has to find. Nothing is changed by it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import page
+from ..browser import Browser
+from ..captures import replaying
+from ..engines import Engine
+from ..engines import engine as engine_named
+from ..engines.base import Hook, kind_of
+from .judge import asked_of, place_of
+from .sources import Source
+from .verification import Check, Seen
+
+NEAREST = 12
+"""Pages of each kind, those on which the hook held and those on which it is missing, that proposals are tried on."""
+
+POOL = 40
+"""Proposals for one hook that are tried."""
+
+
+@dataclass
+class Trial:
+    """How a proposal did on the pages at hand.
+
+    Attributes:
+        rank: how durable it is: 0 an id, 1 attributes, 2 a place in the structure, 3 class names.
+        right: pages on which it finds just what the hook finds.
+        wrong: pages on which it finds something else, or where there is nothing to be found.
+        absent: pages on which the hook finds something and it finds nothing.
+        repaired: pages on which the hook is missing and it finds something that is where it belongs.
+        still_broken: those on which it does not.
+        months: of the pages on which it was right or repaired.
+    """
+
+    rank: int
+    right: int = 0
+    wrong: int = 0
+    absent: int = 0
+    repaired: int = 0
+    still_broken: int = 0
+    months: set[str] = field(default_factory=set)
+
+    def note(self, said: Sequence[Any], *, missing: bool, fits: bool, month: str) -> None:
+        """Counts one page.
+
+        Args:
+            said: ``[found, placed, right]`` of ``page/repair.js``.
+            missing: the hook is missing there.
+            fits: what is found is as many as the hook may find, and all of it is where it has to be.
+        """
+        _, placed, right = said
+        if right is None and not missing:
+            self.wrong += placed > 0
+        elif missing:
+            self.repaired += fits
+            self.still_broken += not fits
+        else:
+            self.right += bool(right)
+            self.absent += not right and not placed
+            self.wrong += not right and placed > 0
+        if right or (missing and fits):
+            self.months.add(month)
+
+    def order(self, css: str) -> tuple[Any, ...]:
+        """What comes first is better: what mends, what errs least, what lasts, what is short."""
+        tried = max(self.right + self.wrong + self.absent, 1)
+        broken = max(self.repaired + self.still_broken, 1)
+        return (
+            -round(self.repaired / broken, 1),
+            round(10 * (self.absent + 2 * self.wrong) / tried),
+            self.rank,
+            self.absent + 2 * self.wrong,
+            len(css),
+            css,
+        )
+
+
+@dataclass(frozen=True)
+class Repair:
+    """A selector proposed in place of one that is missing.
+
+    Attributes:
+        engine: the engine's name.
+        hook: the one that is missing.
+        css: what to use in its place.
+        trial: how it did on the pages at hand.
+    """
+
+    engine: str
+    hook: Hook
+    css: str
+    trial: Trial
+
+    @property
+    def part(self) -> str:
+        """What both find."""
+        return self.hook.part
+
+    @property
+    def line(self) -> str:
+        """The line for the engine's file, with its evidence."""
+        trial = self.trial
+        seen = trial.right + trial.repaired
+        told = f"verify: right on {seen} of {seen + trial.wrong + trial.absent + trial.still_broken} pages"
+        months = sorted(trial.months) or [""]
+        held = f'("{months[0]}", "{months[-1]}")'
+        rest = "".join(
+            f", {name}={value!r}"
+            for name, value, usual in (
+                ("name", self.hook.name, ""),
+                ("expected", self.hook.expected, (0, None)),
+                ("when", self.hook.when, ""),
+            )
+            if value != usual
+        )
+        css = json.dumps(self.css, ensure_ascii=False)
+        return f'Hook("{self.part}", {css}, "{kind_of(self.css)}", "{self.hook.trust}", "{told}", {held}{rest}),'
+
+    def row(self) -> dict[str, Any]:
+        """As ``Verification.repairs`` shows it."""
+        trial = self.trial
+        return {
+            "engine": self.engine,
+            "part": self.part,
+            "hook": self.hook.css,
+            "proposal": self.css,
+            "kind": kind_of(self.css),
+            "right": trial.right,
+            "wrong": trial.wrong + trial.absent,
+            "repaired": trial.repaired,
+            "still_broken": trial.still_broken,
+            "line": self.line,
+        }
+
+
+def ranked(trials: Mapping[str, Trial]) -> list[str]:
+    """The proposals that mend something, the best first."""
+    mending = {css: trial for css, trial in trials.items() if trial.repaired}
+    return sorted(mending, key=lambda css: mending[css].order(css))
+
+
+def fits(said: Sequence[Any], hook: Hook, engine: Engine) -> bool:
+    """Whether a proposal finds as much as the hook may, where it has to be."""
+    found, placed, _ = said
+    most = hook.most
+    whole = placed == found or not place_of(hook, engine).all
+    return placed > 0 and whole and (most is None or found <= most)
+
+
+async def proposals(
+    pages: Sequence[tuple[Source, Seen]], also: Sequence[Hook], house: Browser, *, each: int = 3
+) -> tuple[Repair, ...]:
+    """Proposals for the hooks that are missing on the newest of these pages, ``each`` so many at the most."""
+    found: list[Repair] = []
+    for name in dict.fromkeys(seen.engine for _, seen in pages):
+        own = [(source, seen) for source, seen in pages if seen.engine == name]
+        lost = [hook for hook in _missing(own) if hook not in also]
+        if lost:
+            found += await _of_engine(engine_named(name), lost, own, house, each)
+    return tuple(found)
+
+
+def _missing(pages: Sequence[tuple[Source, Seen]]) -> list[Hook]:
+    """The hooks that most of the newest month's pages lack, of those that tell."""
+    told: dict[Hook, dict[str, list[bool]]] = {}
+    for _, seen in pages:
+        for check in seen.checks:
+            if check.verdict == "missing" or check.found["placed"]:
+                told.setdefault(check.hook, {}).setdefault(seen.at[:7], []).append(check.verdict == "missing")
+    newest = {hook: months[max(months)] for hook, months in told.items()}
+    return [hook for hook, lacks in newest.items() if sum(lacks) * 2 > len(lacks)]
+
+
+async def _of_engine(
+    engine: Engine, lost: Sequence[Hook], pages: Sequence[tuple[Source, Seen]], house: Browser, each: int
+) -> list[Repair]:
+    hooks = engine.checked()
+    places = [hooks.index(hook) for hook in lost]
+    chosen = _nearest(lost, pages)
+    pool: dict[Hook, dict[str, tuple[int, int]]] = {hook: {} for hook in lost}
+    value = f"[{', '.join(f'repair.describe({n})' for n in places)}]"
+    for source, _ in chosen:
+        for hook, proposed in zip(lost, await _asked(source, engine, hooks, value, house), strict=True):
+            for css, rank in proposed:
+                times, _ = pool[hook].get(css, (0, rank))
+                pool[hook][css] = (times + 1, rank)
+    tried = {
+        hook: {css: rank for css, (_, rank) in sorted(known.items(), key=lambda item: (-item[1][0], item[1][1]))[:POOL]}
+        for hook, known in pool.items()
+    }
+    trials = {hook: {css: Trial(rank) for css, rank in known.items()} for hook, known in tried.items()}
+    lists = [f"repair.attempt({n}, {json.dumps(list(tried[hook]))})" for n, hook in zip(places, lost, strict=True)]
+    for source, seen in chosen:
+        said = await _asked(source, engine, hooks, f"[{', '.join(lists)}]", house)
+        for hook, outcomes in zip(lost, said, strict=True):
+            check = next(check for check in seen.checks if check.hook == hook)
+            _note(trials[hook], outcomes, check, engine, seen.at[:7])
+    return [Repair(engine.name, hook, css, trials[hook][css]) for hook in lost for css in ranked(trials[hook])[:each]]
+
+
+def _note(trials: Mapping[str, Trial], outcomes: Iterable[Any], check: Check, engine: Engine, month: str) -> None:
+    for trial, said in zip(trials.values(), outcomes, strict=True):
+        trial.note(said, missing=check.verdict == "missing", fits=fits(said, check.hook, engine), month=month)
+
+
+def _nearest(lost: Sequence[Hook], pages: Sequence[tuple[Source, Seen]]) -> list[tuple[Source, Seen]]:
+    """The newest pages on which one of the hooks is missing, and the newest on which one held."""
+    chosen: dict[int, tuple[Source, Seen]] = {}
+    for hook in lost:
+        for missing in (True, False):
+            of_kind = [
+                n
+                for n, (_, seen) in enumerate(pages)
+                for check in seen.checks
+                if check.hook == hook
+                and (
+                    check.verdict == "missing" if missing else check.found["placed"] or check.verdict == "not_judgeable"
+                )
+            ]
+            chosen.update((n, pages[n]) for n in of_kind[-NEAREST:])
+    return [chosen[n] for n in sorted(chosen)]
+
+
+async def _asked(source: Source, engine: Engine, hooks: Sequence[Hook], value: str, house: Browser) -> Any:
+    """The value of an expression about a saved page, in which ``repair`` is ``page/repair.js``."""
+    expression = page.repair_expression(engine.spec(), [asked_of(hook, engine) for hook in hooks], value)
+    async with replaying(source.html, engine=engine.name, url=source.url, browser=house) as opened:
+        await opened.aread()
+        return json.loads(await opened.aevaluate(expression))
