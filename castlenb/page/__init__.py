@@ -69,7 +69,7 @@ def check_expression(spec: dict[str, Any], hooks: Sequence[Mapping[str, Any]]) -
 
 
 def repair_expression(spec: dict[str, Any], hooks: Sequence[Mapping[str, Any]], value: str) -> str:
-    """An expression that evaluates, as JSON text, to ``value``, in which ``repair`` is ``repair.js`` for these hooks."""
+    """An expression of the JSON text of ``value``, in which ``repair`` is ``repair.js`` for these hooks."""
     made = f"const repair = {script('repair')}(dom, checker, {json.dumps(hooks)});"
     return f"((spec) => {{ {_checking()}\n{made}\nreturn JSON.stringify({value}); }})({json.dumps(spec)})"
 

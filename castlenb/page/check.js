@@ -8,6 +8,7 @@
   const { contains, closest, attribute, parentOf, is, collapse, textOf, first, within } = dom;
   const { parts } = spec;
   const SAMPLE = 80;
+  const TELLING = ["heading", "area", "row"]; // parts that the places of others are told by
   const css = (names) => names.flatMap((name) => parts[name]).join(", ");
   const AREA = css(["area"]);
   const ALIKE = css(["answer_alike"]);
@@ -81,10 +82,9 @@
         known.placed[name].push(...good);
       });
     };
-    const before = ["heading", "area", "row"];
-    for (const name of before) judge(name);
+    for (const name of TELLING) judge(name);
     known.areas = known.placed.area.length ? known.placed.area : known.areas;
-    for (const name of new Set(hooks.map((hook) => hook.part))) if (!before.includes(name)) judge(name);
+    for (const name of new Set(hooks.map((hook) => hook.part))) if (!TELLING.includes(name)) judge(name);
     return { reasons, known };
   }
 
@@ -139,10 +139,11 @@
   }
 
   // The page as these hooks see it: what each finds, what of it is where it belongs, and why the rest is not.
-  function look(hooks) {
-    const place = answers.where();
-    const wrapper = wrapperOf(place);
-    const hits = hooks.map((hook) => (hook.kind === "address" ? null : hitsOf(hook, wrapper)));
+  // With `only`, of that one hook, and of what the places of others are told by.
+  function look(hooks, only = null) {
+    const asked = (hook, n) => hook.kind !== "address" && (only === null || n === only || TELLING.includes(hook.part));
+    const wrapper = only === null || hooks[only].in_answer ? wrapperOf(answers.where()) : null;
+    const hits = hooks.map((hook, n) => (asked(hook, n) ? hitsOf(hook, wrapper) : null));
     const { reasons, known } = placed(hooks, hits);
     const fit = (n, each, at) => reasons.get(n)[at] === null && (hooks[n].part !== "heading" || lead(each));
     const good = hooks.map((_, n) => hits[n]?.filter((each, at) => fit(n, each, at)) || []);

@@ -10,7 +10,7 @@
   const ABOVE = 4; // how far up a place in the structure is told from
   const MOST = 40; // proposals for one hook
   const FEATURES = 6; // of one element that are tried
-  const NEVER = new Set("id class style href src srcset alt title value data-ved data-hveid ping lang dir width height".split(" "));
+  const NEVER = new Set("id class style href src srcset alt title value ping lang dir width height".split(" "));
   const SPEAKING = /^(?:h[1-6]|cite|article|main|aside|section|nav|ol|ul|table|header|footer|.+-.+)$/;
 
   const seen = checker.look(hooks);
@@ -50,7 +50,7 @@
       if (NEVER.has(name) || gone.names.has(name) || !/^[\w-]+$/.test(name)) continue;
       const value = attribute(element, name);
       if (value && value.length <= 40 && !looksRandom(value)) found.push([`[${name}=${quoted(value)}]`, 1]);
-      if (/^(?:data|aria)-/.test(name)) found.push([`[${name}]`, 1]);
+      found.push([`[${name}]`, 1]);
     }
     const tag = nameOf(element);
     if (!gone.tags.has(tag) && SPEAKING.test(tag)) found.push([tag, 2]);

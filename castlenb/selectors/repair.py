@@ -1,5 +1,8 @@
-"""What to use in place of a hook that is missing: selectors that find what it found on pages on which it held, or, where
-there are none, what the hooks that still hold say it has to find. Nothing is changed by it."""
+"""What to use in place of a hook that is missing: selectors that find what it found on pages on which it held.
+
+Where there are no such pages, those that find what the hooks that still hold say it has to find. Nothing is changed by
+it.
+"""
 
 from __future__ import annotations
 

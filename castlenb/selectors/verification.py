@@ -237,7 +237,9 @@ class Verification:
         over = f"on {len(pages)} page{'s' if len(pages) > 1 else ''}"
         more = f"; {len(blocked)} of its pages blocked" if blocked else ""
         if not drifted:
-            return f"{label}: {hooks - unjudged} hooks hold {over}, {unjudged} had nothing to be judged by{more}"
+            held = hooks - unjudged
+            hold = "1 hook holds" if held == 1 else f"{held} hooks hold"
+            return f"{label}: {hold} {over}, {unjudged} had nothing to be judged by{more}"
         told = [
             f"{part} {css} {verdict} on {len(where)}" + self._remedy(name, part, css)
             for (part, css, verdict), where in drifted.items()

@@ -13,7 +13,7 @@
   function without(n, act) {
     const undo = [];
     const { ids, classes, attributes } = tokens(hooks[n].css);
-    const before = checker.look(hooks).taking[n];
+    const before = checker.look(hooks, n).taking[n];
     const all = (css) => [...document.querySelectorAll(css)];
     const drop = (element, name) => {
       const value = element.getAttribute(name);
@@ -29,7 +29,7 @@
     const now = new Map(before.map((each) => [each, each]));
     // A link stays one: it is what it stands in that has another name then.
     const named = (each) => (each.localName === "a" ? each.closest(hooks[n].css.split(/[\s>]+a\b/)[0]) || each : each);
-    for (const each of new Set(checker.look(hooks).hits[n].map(named))) {
+    for (const each of new Set(checker.look(hooks, n).hits[n].map(named))) {
       const other = document.createElement("x-other");
       for (const { name, value } of each.attributes) if (/^[\w-]+$/.test(name)) other.setAttribute(name, value);
       other.append(...each.childNodes);

@@ -22,7 +22,7 @@ from castlenb.selectors.repair import NEAREST, Trial, fits, ranked
 from ..browser.real_pages import RealPage, pages
 from .rows import Limit, Row, measure
 
-AT_HAND = 80
+AT_HAND = 40
 """Proposals for one hook that are tried on every page."""
 
 Cases = Counter[str]
@@ -69,17 +69,15 @@ async def _of_engine(whose: Engine, house: Browser) -> Cases:
 
 
 DESCRIBE = """expected.map((n) => {
-  const repair = make();
   return repair.seen.taking[n].length ? repair.describe(n) : null;
 })"""
 
 ATTEMPT = """POOL.map((list, at) => {
   const n = expected[at];
-  const repair = make();
   const held = repair.attempt(n, list);
   if (!repair.seen.taking[n].length) return { held, gone: null };
   return { held, gone: churn.without(n, (targets) => {
-    const seen = checker.look(hooks);
+    const seen = checker.look(hooks, n);
     const same = (good) => good.length === targets.length && good.every((each) => targets.includes(each));
     return list.map((css) => {
       const { found, good } = seen.instead(hooks[n], css);
@@ -130,7 +128,18 @@ def _case(
     k = place[best[0]]
     month = [m for m in holding if _month(saved[m]) == _month(saved[at])]
     right = tried[at][n]["gone"][k][2] and all(tried[m][n]["held"][k][2] for m in month)
-    if not right and os.environ.get("VDEBUG"): print(whose.name, saved[at].name, hook.css, "->", best[:3], trials[best[0]], "here", tried[at][n]["gone"][k], [tried[m][n]["held"][k] for m in month])
+    if not right and os.environ.get("VDEBUG"):
+        print(
+            whose.name,
+            saved[at].name,
+            hook.css,
+            "->",
+            best[:3],
+            trials[best[0]],
+            "here",
+            tried[at][n]["gone"][k],
+            [tried[m][n]["held"][k] for m in month],
+        )
     return "right" if right else "wrong"
 
 
@@ -157,7 +166,7 @@ async def _each(saved: Sequence[RealPage], whose: Engine, house: Browser, value:
 const hooks = {asked};
 const expected = {expected};
 const churn = {churn.partition("(function")[1]}{churn.partition("(function")[2]}(checker, hooks);
-const make = () => {page.script("repair")}(dom, checker, hooks);
+const repair = {page.script("repair")}(dom, checker, hooks);
 return JSON.stringify({value}); }})({json.dumps(whose.spec())})"""
     gate = asyncio.Semaphore(house.max_visits)
 
