@@ -85,6 +85,11 @@ class Replay:
         """As :meth:`evaluate`, to be awaited."""
         return await bridge.arun(self._evaluate(expression))
 
+    @property
+    def tab(self) -> Tab:
+        """The tab it is open in."""
+        return self._visitor.tab
+
     async def _read(self) -> SearchPage:
         self._visitor.restart_clock(READ_S)
         visit = await self._visitor.go(self.url, SAVED)

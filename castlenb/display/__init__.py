@@ -7,7 +7,15 @@ knows no other part of castlenb.
 
 from __future__ import annotations
 
-from .markup import answer_html, search_page_html
+from .markup import answer_html, search_page_html, verification_html
 from .plain import answer_text, comparison_text, search_page_text, table_text
 
-__all__ = ["answer_html", "answer_text", "comparison_text", "search_page_html", "search_page_text", "table_text"]
+__all__ = [
+    "answer_html",
+    "answer_text",
+    "comparison_text",
+    "search_page_html",
+    "search_page_text",
+    "table_text",
+    "verification_html",
+]

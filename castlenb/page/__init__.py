@@ -74,6 +74,14 @@ def repair_expression(spec: dict[str, Any], hooks: Sequence[Mapping[str, Any]], 
     return f"((spec) => {{ {_checking()}\n{made}\nreturn JSON.stringify({value}); }})({json.dumps(spec)})"
 
 
+def outline_expression(
+    spec: dict[str, Any], hooks: Sequence[Mapping[str, Any]], marks: Sequence[tuple[int, str, str]]
+) -> str:
+    """An expression that draws frames around what hooks find, on a replay (see ``outline.js``)."""
+    made = f"const drawn = {script('outline')}(dom, checker, {json.dumps(hooks)}, {json.dumps(marks)});"
+    return f"((spec) => {{ {_checking()}\n{made}\nreturn drawn; }})({json.dumps(spec)})"
+
+
 def inert_expression(html: str) -> str:
     """An expression that evaluates to the inert form of a saved page (see ``inert.js``)."""
     return f"{script('inert')}({json.dumps(html)})"

@@ -10,7 +10,8 @@ from .checks import QUESTION, verify
 from .judge import DRIFTED, Verdict
 from .record import diff, history, history_file, records
 from .repair import Repair
-from .verification import Check, Seen, Verification
+from .seen import Check, Seen
+from .verification import Verification
 
 __all__ = [
     "DRIFTED",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from typing import Any
 
 from .. import captures as saved
@@ -20,13 +20,18 @@ from ..target import BY_THE_LAB
 from ..visit import AnswerRule, Errand, Rule, open_visitor
 from . import record, repair
 from .judge import Page, asked_of, verdict_on
+from .seen import Check, Seen
 from .sources import Source, source_from, stamp
-from .verification import Check, Seen, Verification
+from .verification import Verification
 
 QUESTION = "how does a heat pump work"
 """What is searched for: a question of the kind that engines write answers to."""
 
-Evaluate = Callable[[str], Awaitable[Any]]
+_MARKUP = "Object.getOwnPropertyDescriptor(Document.prototype, 'documentElement').get.call(document).outerHTML"
+"""From the prototype: an image of that name would shadow the document's own."""
+
+Outcome = tuple[Seen | str, list[repair.Repair] | CastleError]
+"""A page with what is proposed for what it lacks; or what it would have been, with why it could not be had."""
 
 
 async def verify(
@@ -90,15 +95,22 @@ def _layouts(engine: Engine, query: str) -> list[bool]:
     return [True] if plain == answering else [False, True]
 
 
-async def _gathered(jobs: Iterable[Any]) -> Verification:
+async def _gathered(jobs: Iterable[Coroutine[Any, Any, Outcome]]) -> Verification:
     outcomes = await asyncio.gather(*jobs)
-    pages = tuple(each for each in outcomes if isinstance(each, Seen))
-    return Verification(pages, dict(each for each in outcomes if not isinstance(each, Seen)))
+    proposed: dict[tuple[str, Hook, str], repair.Repair] = {}
+    for first, second in outcomes:
+        if isinstance(first, Seen) and not isinstance(second, CastleError):
+            proposed.update({(each.engine, each.hook, each.css): each for each in second})
+    return Verification(
+        tuple(first for first, _ in outcomes if isinstance(first, Seen)),
+        {first: second for first, second in outcomes if isinstance(first, str) and isinstance(second, CastleError)},
+        tuple(proposed.values()),
+    )
 
 
 async def _live(
     engine: Engine, ai: bool, query: str, also: Sequence[Hook], house: Browser, budget_s: float, deadline_s: float
-) -> Seen | tuple[str, CastleError]:
+) -> Outcome:
     url = engine.search_url(query, ai_answer=ai)
     rule = Rule(results=1_000_000, answer=AnswerRule(budget_s) if ai else None)
     try:
@@ -114,7 +126,9 @@ async def _live(
 
             asked_for = None if visit.requests is None else [each["path"] for each in visit.requests]
             at = stamp(visit.started_at)
-            return await checked(evaluate, engine, also, name=query, at=at, requests=asked_for)
+            html = await evaluate(_MARKUP)
+            seen = await checked(evaluate, engine, also, name=query, at=at, requests=asked_for, html=html)
+            return seen, await repair.of_engine(engine, [(evaluate, seen)], also)
     except EndpointError:
         raise
     except CastleError as failed:
@@ -122,19 +136,21 @@ async def _live(
 
 
 async def checked(
-    evaluate: Evaluate,
+    evaluate: repair.Ask,
     engine: Engine,
     also: Sequence[Hook],
     *,
     name: str,
     at: str,
     requests: Sequence[str] | None = None,
+    html: str | None = None,
 ) -> Seen:
     """The check of a settled page.
 
     Args:
         evaluate: gives the value of an expression in our world of the page.
         requests: paths that the page asked for its answer at; ``None`` where nobody followed them.
+        html: the page's mark-up, for its picture.
     """
     hooks = (*engine.checked(), *also)
     expression = page.check_expression(engine.spec(), [asked_of(hook, engine) for hook in hooks])
@@ -155,6 +171,7 @@ async def checked(
         answer_state=facts.answer_state,
         placement=said["answer"]["placement"],
         checks=tuple(checks),
+        html=html,
     )
 
 
@@ -193,4 +210,4 @@ async def _saved(source: Source, engines: Sequence[str] | None, also: Sequence[H
         if engines is not None and opened.engine.name not in engines:
             return None
         await opened.aread()
-        return await checked(opened.aevaluate, opened.engine, also, name=source.name, at=source.at)
+        return await checked(opened.aevaluate, opened.engine, also, name=source.name, at=source.at, html=source.html)

@@ -7,7 +7,8 @@ it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,8 +19,8 @@ from ..engines import Engine
 from ..engines import engine as engine_named
 from ..engines.base import Hook, kind_of
 from .judge import asked_of, place_of
+from .seen import Check, Seen
 from .sources import Source
-from .verification import Check, Seen
 
 NEAREST = 12
 """Pages of each kind, those on which the hook held and those on which it is missing, that proposals are tried on."""
@@ -157,23 +158,57 @@ def fits(said: Sequence[Any], hook: Hook, engine: Engine) -> bool:
     return placed > 0 and whole and (most is None or found <= most)
 
 
+Ask = Callable[[str], Awaitable[Any]]
+"""Gives the value of an expression in our world of a page."""
+
+
 async def proposals(
     pages: Sequence[tuple[Source, Seen]], also: Sequence[Hook], house: Browser, *, each: int = 3
 ) -> tuple[Repair, ...]:
     """Proposals for the hooks that are missing on the newest of these pages, ``each`` so many at the most."""
     found: list[Repair] = []
     for name in dict.fromkeys(seen.engine for _, seen in pages):
-        own = [(source, seen) for source, seen in pages if seen.engine == name]
-        lost = [hook for hook in _missing(own) if hook not in also]
-        if lost:
-            found += await _of_engine(engine_named(name), lost, own, house, each)
+        own = [(_opening(source, name, house), seen) for source, seen in pages if seen.engine == name]
+        found += await of_engine(engine_named(name), own, also, each=each)
     return tuple(found)
 
 
-def _missing(pages: Sequence[tuple[Source, Seen]]) -> list[Hook]:
+async def of_engine(
+    engine: Engine, pages: Sequence[tuple[Ask, Seen]], also: Sequence[Hook], *, each: int = 3
+) -> list[Repair]:
+    """The same for pages of one engine, each with what asks it."""
+    lost = [hook for hook in _missing([seen for _, seen in pages]) if hook not in also]
+    if not lost:
+        return []
+    hooks = engine.checked()
+    places = [hooks.index(hook) for hook in lost]
+    chosen = _nearest(lost, pages)
+
+    async def asked(ask: Ask, values: Iterable[str]) -> list[Any]:
+        plain = [asked_of(hook, engine) for hook in hooks]
+        expression = page.repair_expression(engine.spec(), plain, f"[{', '.join(values)}]")
+        answer: list[Any] = json.loads(await ask(expression))
+        return answer
+
+    times: dict[Hook, Counter[str]] = {hook: Counter() for hook in lost}
+    ranks: dict[str, int] = {}
+    for ask, _ in chosen:
+        for hook, proposed in zip(lost, await asked(ask, (f"repair.describe({n})" for n in places)), strict=True):
+            times[hook].update(css for css, _ in proposed)
+            ranks.update(proposed)
+    trials = {hook: {css: Trial(ranks[css]) for css, _ in times[hook].most_common(POOL)} for hook in lost}
+    tried = [f"repair.attempt({n}, {json.dumps(list(trials[hook]))})" for n, hook in zip(places, lost, strict=True)]
+    for ask, seen in chosen:
+        for hook, outcomes in zip(lost, await asked(ask, tried), strict=True):
+            check = next(check for check in seen.checks if check.hook == hook)
+            _note(trials[hook], outcomes, check, engine, seen.at[:7])
+    return [Repair(engine.name, hook, css, trials[hook][css]) for hook in lost for css in ranked(trials[hook])[:each]]
+
+
+def _missing(pages: Sequence[Seen]) -> list[Hook]:
     """The hooks that most of the newest month's pages lack, of those that tell."""
     told: dict[Hook, dict[str, list[bool]]] = {}
-    for _, seen in pages:
+    for seen in pages:
         for check in seen.checks:
             if check.verdict == "missing" or check.found["placed"]:
                 told.setdefault(check.hook, {}).setdefault(seen.at[:7], []).append(check.verdict == "missing")
@@ -181,41 +216,14 @@ def _missing(pages: Sequence[tuple[Source, Seen]]) -> list[Hook]:
     return [hook for hook, lacks in newest.items() if sum(lacks) * 2 > len(lacks)]
 
 
-async def _of_engine(
-    engine: Engine, lost: Sequence[Hook], pages: Sequence[tuple[Source, Seen]], house: Browser, each: int
-) -> list[Repair]:
-    hooks = engine.checked()
-    places = [hooks.index(hook) for hook in lost]
-    chosen = _nearest(lost, pages)
-    pool: dict[Hook, dict[str, tuple[int, int]]] = {hook: {} for hook in lost}
-    value = f"[{', '.join(f'repair.describe({n})' for n in places)}]"
-    for source, _ in chosen:
-        for hook, proposed in zip(lost, await _asked(source, engine, hooks, value, house), strict=True):
-            for css, rank in proposed:
-                times, _ = pool[hook].get(css, (0, rank))
-                pool[hook][css] = (times + 1, rank)
-    tried = {
-        hook: {css: rank for css, (_, rank) in sorted(known.items(), key=lambda item: (-item[1][0], item[1][1]))[:POOL]}
-        for hook, known in pool.items()
-    }
-    trials = {hook: {css: Trial(rank) for css, rank in known.items()} for hook, known in tried.items()}
-    lists = [f"repair.attempt({n}, {json.dumps(list(tried[hook]))})" for n, hook in zip(places, lost, strict=True)]
-    for source, seen in chosen:
-        said = await _asked(source, engine, hooks, f"[{', '.join(lists)}]", house)
-        for hook, outcomes in zip(lost, said, strict=True):
-            check = next(check for check in seen.checks if check.hook == hook)
-            _note(trials[hook], outcomes, check, engine, seen.at[:7])
-    return [Repair(engine.name, hook, css, trials[hook][css]) for hook in lost for css in ranked(trials[hook])[:each]]
-
-
 def _note(trials: Mapping[str, Trial], outcomes: Iterable[Any], check: Check, engine: Engine, month: str) -> None:
     for trial, said in zip(trials.values(), outcomes, strict=True):
         trial.note(said, missing=check.verdict == "missing", fits=fits(said, check.hook, engine), month=month)
 
 
-def _nearest(lost: Sequence[Hook], pages: Sequence[tuple[Source, Seen]]) -> list[tuple[Source, Seen]]:
+def _nearest(lost: Sequence[Hook], pages: Sequence[tuple[Ask, Seen]]) -> list[tuple[Ask, Seen]]:
     """The newest pages on which one of the hooks is missing, and the newest on which one held."""
-    chosen: dict[int, tuple[Source, Seen]] = {}
+    chosen: dict[int, tuple[Ask, Seen]] = {}
     for hook in lost:
         for missing in (True, False):
             of_kind = [
@@ -231,9 +239,12 @@ def _nearest(lost: Sequence[Hook], pages: Sequence[tuple[Source, Seen]]) -> list
     return [chosen[n] for n in sorted(chosen)]
 
 
-async def _asked(source: Source, engine: Engine, hooks: Sequence[Hook], value: str, house: Browser) -> Any:
-    """The value of an expression about a saved page, in which ``repair`` is ``page/repair.js``."""
-    expression = page.repair_expression(engine.spec(), [asked_of(hook, engine) for hook in hooks], value)
-    async with replaying(source.html, engine=engine.name, url=source.url, browser=house) as opened:
-        await opened.aread()
-        return json.loads(await opened.aevaluate(expression))
+def _opening(source: Source, engine: str, house: Browser) -> Ask:
+    """What asks a saved page: it is opened for each question."""
+
+    async def ask(expression: str) -> Any:
+        async with replaying(source.html, engine=engine, url=source.url, browser=house) as opened:
+            await opened.aread()
+            return await opened.aevaluate(expression)
+
+    return ask

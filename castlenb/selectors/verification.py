@@ -2,119 +2,24 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from .. import bridge, display
 from ..engines import engine as engine_named
-from ..engines.base import Hook
 from ..errors import CastleError
-from .judge import DRIFTED
+from . import picture
+from .repair import Repair
+from .seen import COLUMNS, Check, Seen
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .repair import Repair
-
-COLUMNS = (
-    "engine",
-    "layout",
-    "part",
-    "hook",
-    "kind",
-    "trust",
-    "found",
-    "expected",
-    "placement",
-    "agrees_with",
-    "sample",
-    "verdict",
-    "why",
-    "page",
-    "at",
-)
-"""Columns of ``Verification.checks``: ``found`` is Int64, the others are strings or missing."""
-
 REPAIR_COLUMNS = ("engine", "part", "hook", "proposal", "kind", "right", "wrong", "repaired", "still_broken", "line")
 """Columns of ``Verification.repairs``."""
-
-
-@dataclass(frozen=True)
-class Check:
-    """A hook on a page.
-
-    Attributes:
-        hook: the hook.
-        found: what ``page/check.js`` says of it.
-        verdict: see :data:`.judge.Verdict`.
-        why: what the verdict rests on; empty where it is ``ok``.
-        shown: whether the page has what the hook's part belongs to: results, an answer.
-    """
-
-    hook: Hook
-    found: Mapping[str, Any]
-    verdict: str
-    why: str
-    shown: bool
-
-    @property
-    def drifted(self) -> bool:
-        """Whether it does not do what a search relies on it for."""
-        return self.verdict in DRIFTED
-
-
-@dataclass(frozen=True)
-class Seen:
-    """A page that was checked.
-
-    Attributes:
-        engine: the engine's name.
-        layout: which of its layouts; empty where it has but one.
-        name: what it is called: the query, or the file.
-        url: its address.
-        at: when it was fetched or saved, ISO 8601, as far as that is known.
-        page_state, answer_state: what was on it.
-        placement: of the AI answer: ``top``, ``inline``, ``side``, or ``None``.
-        checks: one a hook, in the order of the engine's file.
-    """
-
-    engine: str
-    layout: str
-    name: str
-    url: str
-    at: str
-    page_state: str
-    answer_state: str
-    placement: str | None
-    checks: tuple[Check, ...]
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Its checks with the columns :data:`COLUMNS`."""
-        return [self._row(check) for check in self.checks]
-
-    def _row(self, check: Check) -> dict[str, Any]:
-        hook, found = check.hook, check.found
-        where = found["where"] and f"in {found['where']}"
-        if hook.part == "answer_wrapper" and found["placed"] and self.placement:
-            where = self.placement
-        return {
-            "engine": self.engine,
-            "layout": self.layout,
-            "part": hook.part,
-            "hook": hook.css,
-            "kind": hook.kind,
-            "trust": hook.trust,
-            "found": found["found"],
-            "expected": _expected(hook),
-            "placement": where or None,
-            "agrees_with": ", ".join(found["agrees"]) or None,
-            "sample": found["sample"] or None,
-            "verdict": check.verdict,
-            "why": check.why or None,
-            "page": self.name,
-            "at": self.at,
-        }
 
 
 @dataclass(frozen=True, repr=False)
@@ -125,11 +30,13 @@ class Verification:
         pages: the pages that were checked.
         failures: the error of each page that could not be had, by engine and layout, or by file.
         proposed: what to use in place of hooks that are missing, the best of each first.
+        pictures: a JPEG of each page with a frame around what its hooks find; empty until :meth:`with_pictures`.
     """
 
     pages: tuple[Seen, ...]
     failures: Mapping[str, CastleError]
     proposed: tuple[Repair, ...] = ()
+    pictures: tuple[bytes | None, ...] = ()
 
     @cached_property
     def checks(self) -> pd.DataFrame:
@@ -201,6 +108,44 @@ class Verification:
         rows = [[each.get(month) for month in months] for each in told.values()]
         return pd.DataFrame(rows, index=index, columns=months, dtype="float64")
 
+    def with_pictures(self) -> Verification:
+        """The same with a picture of each page, on which what its hooks find is framed, for a notebook.
+
+        Taken from a replay of each page in a Chromium that is started for it; a person's tab is never photographed.
+
+        Raises:
+            LabError: no throwaway Chromium could be started.
+        """
+        return bridge.run(self._with_pictures())
+
+    async def awith_pictures(self) -> Verification:
+        """As :meth:`with_pictures`, to be awaited."""
+        return await bridge.arun(self._with_pictures())
+
+    async def _with_pictures(self) -> Verification:
+        return replace(self, pictures=tuple(await picture.pictured(self.pages)))
+
+    def _repr_html_(self) -> str:
+        return display.verification_html(self._shown())
+
+    def _shown(self) -> dict[str, Any]:
+        pictures = self.pictures or (None,) * len(self.pages)
+        return {
+            "lines": self.lines(),
+            "repairs": [each.row() for each in self.proposed],
+            "pages": [
+                {
+                    "title": " · ".join(
+                        filter(None, (engine_named(seen.engine).label, seen.layout, seen.name, seen.at))
+                    ),
+                    "url": seen.url,
+                    "checks": [row for row in seen.rows() if row["verdict"] != "not_judgeable"],
+                    "picture": taken and b64encode(taken).decode(),
+                }
+                for seen, taken in zip(self.pages, pictures, strict=True)
+            ],
+        }
+
     def __str__(self) -> str:
         return "\n".join(self.lines())
 
@@ -256,9 +201,8 @@ class Verification:
 _ALWAYS = ("scope", "area", "heading", "answer_wrapper")
 
 
-def _expected(hook: Hook) -> str:
-    least, most = hook.expected[0], hook.most
-    return f"{least} or more" if most is None else str(most) if least == most else f"{least} to {most}"
+def _title(seen: Seen) -> str:
+    return " · ".join(filter(None, (engine_named(seen.engine).label, seen.layout, seen.name, seen.at)))
 
 
 def _blocked(seen: Seen) -> bool:

@@ -12,10 +12,11 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from . import reading, searching, starting, talking, timing, watching
+from . import reading, repairing, searching, starting, talking, timing, verifying, watching
 from .rows import MEASURES, Row
 
-THEMES = (starting, talking, reading, searching, watching, timing)  # importing them registers their measures
+# Importing them registers their measures.
+THEMES = (starting, talking, reading, searching, watching, timing, verifying, repairing)
 RESULT = Path("build/bench.json")
 COLUMNS = ("name", "unit", "value", "peer value", "ratio", "≤ 95 %", "limit", "n", "")
 

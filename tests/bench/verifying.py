@@ -23,7 +23,7 @@ def verify_captures() -> list[Row]:
     saved = pages("google")
     if not saved:
         return [Row(name, "s", None, 0, limit, why="not measured: the saved pages are not here")]
-    controls = [Hook("row", css, "class", "low", "public clients", ("2019-01", "2026-01")) for css in CONTROLS]
+    controls = [Hook("mark", css, "class", "low", "public clients", ("2019-01", "2026-01")) for css in CONTROLS]
     began = time.perf_counter()
     found = cn.verify(engines=["google"], captures=[each.file for each in saved], also=controls)
     took = time.perf_counter() - began
@@ -43,7 +43,7 @@ def shows_what_is_known(found: cn.Verification) -> pd.DataFrame:
     assert set(inline) <= {"2026-01", "2026-02", "2026-04"}, "answers among the results came in 2026"
     assert len(inline) >= 5
     ids = told.loc[("google", "scope")].loc[["#rcnt", "#search", "#rso"], "2024-03":].mean(axis=1)
-    classes = told.loc[("google", "row")].reindex(CONTROLS).fillna(0).loc[:, "2019":]
+    classes = told.loc[("google", "mark")].reindex(CONTROLS).fillna(0).loc[:, "2019":]
     assert ids.min() > 0.8
     assert classes.min(axis=1).eq(0).all(), "each of the class names was absent in one month or another"
     return told

@@ -70,6 +70,8 @@ def test_a_change_is_named_and_never_makes_a_wrong_row(
     assert any(changes), "nothing was changed, so nothing is proved"
     assert drifted(found) == set(changed.breaks)
     assert found.holds == (not changed.breaks)
+    proposed = {(each.hook.css, each.css) for each in found.proposed}
+    assert {css for css, _ in proposed} <= {css for css, verdict in changed.breaks if verdict == "missing"}
     before = as_it_was[changed.engine]
     try:
         after = cn.search(QUERY, engine=changed.engine, ai_answer=True, browser=stage.browser)

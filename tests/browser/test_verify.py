@@ -108,3 +108,24 @@ def test_what_can_not_be_read_is_an_error(lab: cn.Lab, tmp_path: Path) -> None:
     (tmp_path / "empty.html").write_text("")
     with pytest.raises(cn.CaptureError, match="none of the captures could be read"):
         cn.verify(captures=[tmp_path / "empty.html"], browser=lab.browser)
+
+
+def test_the_view_for_a_notebook_is_escaped(lab: cn.Lab, saved: Save) -> None:
+    file = saved("2026-10", "<h3", "<h3 title='<script>alert(1)</script>'")
+    bad = file.with_name("2026-10_<img src=x onerror=alert(1)>.html")
+    file.rename(bad)
+    shown = cn.verify(captures=bad, browser=lab.browser)._repr_html_()
+    assert "hooks hold on 1 page" in shown
+    assert "<script" not in shown
+    assert "<img" not in shown
+    assert "&lt;img" in shown
+
+
+@pytest.mark.proof
+def test_a_picture_frames_what_the_hooks_find(lab: cn.Lab, saved: Save) -> None:
+    found = cn.verify(captures=saved("2026-10", 'id="rso"', 'id="tqm"'), browser=lab.browser).with_pictures()
+    (picture,) = found.pictures
+    assert picture is not None
+    assert picture.startswith(b"\xff\xd8")
+    assert len(picture) > 10_000
+    assert 'src="data:image/jpeg;base64,' in found._repr_html_()
