@@ -227,7 +227,7 @@ async def compare(
     called = time.perf_counter()
     async with house.slot() as queued_ms:
         await house.open()
-        outcomes = await _together(_outcome(asked, house, queued_ms=queued_ms, called=called) for asked in each_asked)
+        outcomes = await together(_outcome(asked, house, queued_ms=queued_ms, called=called) for asked in each_asked)
     pages, errors = _sorted(each_asked, outcomes)
     return Comparison(pages, errors, query, tuple(engines))
 
@@ -293,7 +293,7 @@ async def searches(
             refused.append(outcome)
         return outcome
 
-    outcomes = await _together(one(asked) for asked in each_asked)
+    outcomes = await together(one(asked) for asked in each_asked)
     return Searches(*_sorted(each_asked, outcomes))
 
 
@@ -306,7 +306,7 @@ async def _outcome(asked: Asked, house: Browser, *, queued_ms: float, called: fl
         return failed
 
 
-async def _together(each: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+async def together(each: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     """All of them at once; one that raises ends the others first, so that nothing goes on behind the caller."""
     tasks = [asyncio.ensure_future(one) for one in each]
     try:

@@ -119,12 +119,24 @@
     return "";
   }
 
-  // Of what is found in the results what a reader takes: the first in each row. Where rows are not marked, one goes from
-  // its title to the next.
+  // Of what is found what a reader takes. In the results the first in each row, and titles with a mark where any has one;
+  // where rows are not marked, one goes from its title to the next. Of an answer the prose alone, and the first of what
+  // says something of the whole.
   const OF_A_ROW = ["heading", "mark", "snippet", "date", "cite"];
+  const ONE = ["answer_header", "answer_marker"];
+  const MARK = css(["mark"]);
 
-  function taken(part, good, { placed: { row = [], heading = [] } }) {
-    if (!OF_A_ROW.includes(part) || (!row.length && part === "heading")) return good;
+  function taken(part, good, { placed: { row = [], heading = [] } }, bodies) {
+    if (ONE.includes(part)) return good.slice(0, 1);
+    if (part === "answer_body") {
+      const prose = good.filter((each) => bodies.some((body) => nested(body, each)));
+      return prose.length ? prose : good;
+    }
+    if (!OF_A_ROW.includes(part)) return good;
+    if (!row.length && part === "heading") {
+      const marked = good.filter((each) => MARK && (closest(each, MARK) || first(lead(each), MARK)));
+      return marked.length ? marked : good;
+    }
     const ends = [...(row.length ? row : heading)].sort(dom.before);
     const rowOf = (element) =>
       row.length
@@ -142,7 +154,9 @@
   // With `only`, of that one hook, and of what the places of others are told by.
   function look(hooks, only = null) {
     const asked = (hook, n) => hook.kind !== "address" && (only === null || n === only || TELLING.includes(hook.part));
-    const wrapper = only === null || hooks[only].in_answer ? wrapperOf(answers.where()) : null;
+    const answer = only === null || hooks[only].in_answer ? answers.where() : null;
+    const wrapper = answer && wrapperOf(answer);
+    const bodies = answer ? answer.bodies : [];
     const hits = hooks.map((hook, n) => (asked(hook, n) ? hitsOf(hook, wrapper) : null));
     const { reasons, known } = placed(hooks, hits);
     const fit = (n, each, at) => reasons.get(n)[at] === null && (hooks[n].part !== "heading" || lead(each));
@@ -152,10 +166,10 @@
     const instead = (hook, other, most = Infinity) => {
       const found = hitsOf({ ...hook, css: other }, wrapper);
       const fits = (each) => broken(each, hook.place, known) === null && (hook.part !== "heading" || lead(each));
-      const good = found.length > most ? [] : taken(hook.part, found.filter(fits), known);
+      const good = found.length > most ? [] : taken(hook.part, found.filter(fits), known, bodies);
       return { found, good };
     };
-    const taking = hooks.map(({ part }, n) => taken(part, good[n], known));
+    const taking = hooks.map(({ part }, n) => taken(part, good[n], known, bodies));
     return { wrapper, hits, good, taking, reasons, known, instead };
   }
 

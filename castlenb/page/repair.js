@@ -49,7 +49,7 @@
     for (const name of Element.prototype.getAttributeNames.call(element)) {
       if (NEVER.has(name) || gone.names.has(name) || !/^[\w-]+$/.test(name)) continue;
       const value = attribute(element, name);
-      if (value && value.length <= 40 && !looksRandom(value)) found.push([`[${name}=${quoted(value)}]`, 1]);
+      if (value && !/[\n\r\f]/.test(value) && !looksRandom(value)) found.push([`[${name}=${quoted(value)}]`, 1]);
       found.push([`[${name}]`, 1]);
     }
     const tag = nameOf(element);
@@ -115,7 +115,7 @@
       for (const [mine, other] of own) yield [`${mine}:has(${css})`, Math.max(2, rank, other)];
     }
     for (const [level, step] of [[0, (each) => each], [1, parentOf]]) {
-      const before = together(targets, (each) => dom.previousOf(step(each)));
+      const before = together(targets, (each) => step(each) && dom.previousOf(step(each)));
       for (const [css, rank] of before ? shared(before, gone) : []) for (const [end, other] of ends) {
         yield [`${css} + ${level ? "* > " : ""}${end}`, Math.max(2, rank, other)];
       }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 from collections.abc import Coroutine, Iterable, Sequence
@@ -16,6 +15,7 @@ from ..engines import ENGINES, Engine
 from ..engines import engine as engine_named
 from ..engines.base import Hook
 from ..errors import CaptureError, CastleError, EndpointError
+from ..several import together
 from ..target import BY_THE_LAB
 from ..visit import AnswerRule, Errand, Rule, open_visitor
 from . import record, repair
@@ -36,7 +36,7 @@ Outcome = tuple[Seen | str, list[repair.Repair] | CastleError]
 
 async def verify(
     *,
-    engines: Sequence[str] | None = None,
+    engines: Sequence[str] | str | None = None,
     captures: Iterable[Any] | None = None,
     query: str = QUESTION,
     also: Iterable[Hook] = (),
@@ -71,6 +71,9 @@ async def verify(
         EngineError: no engine has that name.
     """
     extra = tuple(also)
+    if isinstance(engines, str):
+        engines = [engines]
+    asked = [engine_named(name) for name in (ENGINES if engines is None else engines)]
     if captures is not None:
         found = await _of_captures(captures, engines, extra, browser)
         if not found.pages and found.failures:
@@ -79,9 +82,9 @@ async def verify(
         return found
     house = browser_for(browser)
     jobs = [
-        _live(engine_named(name), layout, query, extra, house, budget_s, deadline_s)
-        for name in (engines or list(ENGINES))
-        for layout in _layouts(engine_named(name), query)
+        _live(engine, layout, query, extra, house, budget_s, deadline_s)
+        for engine in asked
+        for layout in _layouts(engine, query)
     ]
     found = await _gathered(jobs)
     if history is not None or house.target.decided_by != BY_THE_LAB:
@@ -96,7 +99,7 @@ def _layouts(engine: Engine, query: str) -> list[bool]:
 
 
 async def _gathered(jobs: Iterable[Coroutine[Any, Any, Outcome]]) -> Verification:
-    outcomes = await asyncio.gather(*jobs)
+    outcomes = await together(jobs)
     proposed: dict[tuple[str, Hook, str], repair.Repair] = {}
     for first, second in outcomes:
         if isinstance(first, Seen) and not isinstance(second, CastleError):
@@ -195,9 +198,9 @@ async def _of_captures(
                 except EndpointError:
                     raise
                 except CastleError as failed:
-                    failures[str(getattr(each, "name", each))] = failed
+                    failures[str(getattr(each, "query", each))] = failed
 
-        await asyncio.gather(*(one_after_the_other() for _ in range(house.max_visits)))
+        await together(one_after_the_other() for _ in range(house.max_visits))
         pages.sort(key=lambda each: (list(ENGINES).index(each[1].engine), each[1].at, each[1].name))
         proposed = await repair.proposals(pages, also, house)
     return Verification(tuple(seen for _, seen in pages), failures, proposed)

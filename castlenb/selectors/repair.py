@@ -22,7 +22,7 @@ from .judge import asked_of, place_of
 from .seen import Check, Seen
 from .sources import Source
 
-NEAREST = 12
+NEAREST = 24
 """Pages of each kind, those on which the hook held and those on which it is missing, that proposals are tried on."""
 
 POOL = 40

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from castlenb import engines
+from castlenb import cli, engines
 from castlenb.engines import ENGINES, Engine, EngineError, engine
 from castlenb.engines.base import PLACES, Hook, kind_of
 from castlenb.engines.overrides import FILE, overrides, overrides_file
@@ -127,6 +127,14 @@ def test_a_file_that_makes_no_sense_is_said_to(own_file: Path, text: str, proble
     with pytest.raises(EngineError, match=re.escape(problem)) as wrong:
         engine("google")
     assert FILE in str(wrong.value)
+
+
+def test_the_doctor_shows_the_users_file(own_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cli.main(["doctor", "--target", "127.0.0.1:1"])
+    assert f"hooks       {own_file}: sets none" in capsys.readouterr().out
+    own_file.write_text('[[bing]]\npart = "cite"\ncss = ".c"\n')
+    cli.main(["doctor", "--target", "127.0.0.1:1"])
+    assert f"hooks       {own_file}\n            bing: cite by .c, before the others\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
