@@ -102,7 +102,7 @@ class Hook:
         return self.part.startswith("answer_") and self.part not in OF_THE_PAGE
 
 
-OF_THE_PAGE = ("answer_wrapper", "answer_side", "answer_alike")
+OF_THE_PAGE = ("answer_wrapper", "answer_side", "answer_alike", "answer_offered")
 """Parts of an answer that are looked for on the whole page."""
 
 

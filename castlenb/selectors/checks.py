@@ -40,6 +40,7 @@ async def verify(
     captures: Iterable[Any] | None = None,
     query: str = QUESTION,
     also: Iterable[Hook] = (),
+    propose: bool = True,
     budget_s: float = 12.0,
     deadline_s: float = 40.0,
     browser: BrowserLike = None,
@@ -56,6 +57,7 @@ async def verify(
             are opened in a throwaway Chromium unless a browser is named.
         query: what is searched for; a question, so that there is an answer to judge by.
         also: further hooks to check beside each engine's own, such as class names to compare with.
+        propose: look for what to use in place of hooks that are missing; saved pages are opened twice more for it.
         budget_s: seconds to wait for an AI answer once the results are complete.
         deadline_s: seconds for each page.
         browser: a Browser, or what names a Chrome; ``None`` for the configured one.
@@ -75,14 +77,14 @@ async def verify(
         engines = [engines]
     asked = [engine_named(name) for name in (ENGINES if engines is None else engines)]
     if captures is not None:
-        found = await _of_captures(captures, engines, extra, browser)
+        found = await _of_captures(captures, engines, extra, propose, browser)
         if not found.pages and found.failures:
             first = next(iter(found.failures.values()))
             raise CaptureError(f"none of the captures could be read: {first}") from first
         return found
     house = browser_for(browser)
     jobs = [
-        _live(engine, layout, query, extra, house, budget_s, deadline_s)
+        _live(engine, layout, query, extra, propose, house, budget_s, deadline_s)
         for engine in asked
         for layout in _layouts(engine, query)
     ]
@@ -112,7 +114,14 @@ async def _gathered(jobs: Iterable[Coroutine[Any, Any, Outcome]]) -> Verificatio
 
 
 async def _live(
-    engine: Engine, ai: bool, query: str, also: Sequence[Hook], house: Browser, budget_s: float, deadline_s: float
+    engine: Engine,
+    ai: bool,
+    query: str,
+    also: Sequence[Hook],
+    propose: bool,
+    house: Browser,
+    budget_s: float,
+    deadline_s: float,
 ) -> Outcome:
     url = engine.search_url(query, ai_answer=ai)
     rule = Rule(results=1_000_000, answer=AnswerRule(budget_s) if ai else None)
@@ -131,7 +140,7 @@ async def _live(
             at = stamp(visit.started_at)
             html = await evaluate(_MARKUP)
             seen = await checked(evaluate, engine, also, name=query, at=at, requests=asked_for, html=html)
-            return seen, await repair.of_engine(engine, [(evaluate, seen)], also)
+            return seen, await repair.of_engine(engine, [(evaluate, seen)], also) if propose else []
     except EndpointError:
         raise
     except CastleError as failed:
@@ -182,7 +191,7 @@ async def checked(
 
 
 async def _of_captures(
-    captures: Iterable[Any], engines: Sequence[str] | None, also: Sequence[Hook], browser: BrowserLike
+    captures: Iterable[Any], engines: Sequence[str] | None, also: Sequence[Hook], propose: bool, browser: BrowserLike
 ) -> Verification:
     pages: list[tuple[Source, Seen]] = []
     failures: dict[str, CastleError] = {}
@@ -202,7 +211,7 @@ async def _of_captures(
 
         await together(one_after_the_other() for _ in range(house.max_visits))
         pages.sort(key=lambda each: (list(ENGINES).index(each[1].engine), each[1].at, each[1].name))
-        proposed = await repair.proposals(pages, also, house)
+        proposed = await repair.proposals(pages, also, house) if propose else ()
     return Verification(tuple(seen for _, seen in pages), failures, proposed)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -46,7 +47,7 @@ class Page:
             return self.answer_state == "settled"
         if hook.part in _OF_PROSE:
             return self.answer_state in ("settled", "growing")
-        if hook.part.startswith("answer_"):
+        if hook.in_answer or hook.part == "answer_wrapper":
             return self.answer_state not in ("absent", "unsupported", "offered")
         return True
 
@@ -88,7 +89,7 @@ def verdict_on(hook: Hook, found: Mapping[str, Any], page: Page, engine: Engine)
     if page.blocked:
         return "blocked", f"the page shows no results ({page.page_state})"
     if hook.part == "request":
-        return _on_request(page, found)
+        return _on_request(hook, page, engine)
     if not page.shows(hook):
         return "not_judgeable", _nothing_to_judge_by(hook, page)
     place = place_of(hook, engine)
@@ -109,12 +110,12 @@ def verdict_on(hook: Hook, found: Mapping[str, Any], page: Page, engine: Engine)
     return "ok", ""
 
 
-def _on_request(page: Page, found: Mapping[str, Any]) -> tuple[Verdict, str]:
+def _on_request(hook: Hook, page: Page, engine: Engine) -> tuple[Verdict, str]:
     if page.requests is None:
         return "not_judgeable", "nobody followed the page's requests"
-    if not page.requests:
-        return "not_judgeable", "the page asked for no answer apart"
-    return "ok", ""
+    if any(re.search(hook.css, host + path) for host in engine.hosts for path in page.requests):
+        return "ok", ""
+    return "not_judgeable", "the page asked for no answer there"
 
 
 def _nothing_to_judge_by(hook: Hook, page: Page) -> str:

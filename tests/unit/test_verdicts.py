@@ -28,7 +28,9 @@ DATE = Hook("date", ".d", "class", "high", "this test", MONTHS)
 BODY = Hook("answer_body", "[data-rl]", "attribute", "high", "this test", MONTHS, expected=EVERY_PAGE)
 WRAPPER = Hook("answer_wrapper", "#eKIzJc", "id", "high", "this test", MONTHS, expected=ONCE)
 REFUSAL = Hook("refusal", "#captcha-form", "id", "high", "this test", MONTHS)
-REQUEST = Hook("request", "^x/async", "address", "medium", "this test", MONTHS)
+REQUEST = Hook("request", r"^www\.google\.com/async/", "address", "medium", "this test", MONTHS)
+
+OFFERED = Hook("answer_offered", "[jsname=x]", "attribute", "low", "this test", MONTHS)
 
 
 def found(count: int | None = 1, placed: int | None = None, **more: Any) -> dict[str, Any]:
@@ -64,6 +66,9 @@ def found(count: int | None = 1, placed: int | None = None, **more: Any) -> dict
         (REFUSAL, found(1), Page("challenge", "absent"), "ok"),
         (REQUEST, found(None), RESULTS, "not_judgeable"),
         (REQUEST, found(None), Page("results", "settled", ["/async/folsrch"]), "ok"),
+        (REQUEST, found(None), Page("results", "settled", ["/else"]), "not_judgeable"),
+        (OFFERED, found(1), Page("results", "offered"), "ok"),
+        (OFFERED, found(0), Page("results", "absent"), "not_judgeable"),
     ],
 )
 def test_a_verdict(hook: Hook, said: Mapping[str, Any], page: Page, verdict: str) -> None:
@@ -72,9 +77,13 @@ def test_a_verdict(hook: Hook, said: Mapping[str, Any], page: Page, verdict: str
     assert (why == "") == (verdict == "ok") or hook is REFUSAL
 
 
+def _count(hook: Hook, verdict: str) -> int | None:
+    return None if hook is REQUEST else int(verdict == "ok")
+
+
 def seen(at: str, *verdicts: tuple[Hook, str], name: str = "q", **more: Any) -> Seen:
     checks = tuple(
-        Check(hook, found(int(verdict == "ok")), verdict, "", verdict not in ("blocked", "not_judgeable"))
+        Check(hook, found(_count(hook, verdict)), verdict, "", verdict not in ("blocked", "not_judgeable"))
         for hook, verdict in verdicts
     )
     page = {
@@ -94,7 +103,8 @@ class TestHistory:
     def test_since_when_a_hook_holds_or_fails(self, tmp_path: Path) -> None:
         file = tmp_path / "new" / "verifications.csv"
         for day, area in (("01", "ok"), ("02", "ok"), ("03", "missing"), ("04", "not_judgeable"), ("05", "missing")):
-            keep(verification(seen(f"2026-11-{day}T10:00:00+00:00", (AREA, area), (DATE, "ok"))), file)
+            unseen = (REQUEST, "not_judgeable")  # of which there is no count
+            keep(verification(seen(f"2026-11-{day}T10:00:00+00:00", (AREA, area), (DATE, "ok"), unseen)), file)
         told = selectors.history(file).set_index("hook")
         assert list(told.index) == ["#rso", ".d"]  # what fails comes first
         assert told.loc["#rso", "state"] == "fails"
