@@ -294,13 +294,14 @@ def _page_asked_for(visits: Sequence[Visit], asked: Asked, house: Browser) -> Se
 
 
 def _drifted(visits: Sequence[Visit]) -> list[str]:
-    """What the pages lack that castlenb expects on each, and has done without."""
+    """What castlenb expects on each page, and has done without: it is not there, or not as it was."""
     answer = visits[0].answer or {"drift": []}
     lost: dict[tuple[str, str], None] = {}
     for part, css in [*(each for visit in visits for each in visit.reading["drift"]), *answer["drift"]]:
         lost[part, css] = None
     return [
-        f"{part} {css} is not on the page: it has changed, and castlenb.verify() says how far" for part, css in lost
+        f"{part} {css} is not on the page as expected: the page has changed, and castlenb.verify() says how far"
+        for part, css in lost
     ]
 
 

@@ -261,7 +261,9 @@ class Engine:
             ],
             "answer": self.answer and self._answer_spec(self.answer),
             "expected": [
-                {"part": hook.part, "css": hook.css, "when": hook.when} for hook in self.hooks if hook.expected[0]
+                {"part": hook.part, "css": hook.css, "when": hook.when, "most": hook.most}
+                for hook in self.hooks
+                if hook.expected[0]
             ],
         }
 

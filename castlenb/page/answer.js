@@ -224,13 +224,15 @@
     return { ...nothing, state, header: headerOf(wrapper), placement: placementOf(wrapper, around), warnings };
   }
 
-  // Selectors that find something in every answer, and do not in this one.
+  // Selectors that find something in every answer, and nothing or too much in this one.
   const READ = ["answer_body", "answer_card", "answer_titles"];
 
   function missing(wrapper) {
-    const there = (part, css) => (part === "answer_wrapper" ? dom.find(document, css) !== null : isMarked(wrapper, css));
+    const few = (count, most) => count > 0 && (most === null || count <= most);
+    const there = ({ part, css, most }) =>
+      part === "answer_wrapper" ? few(dom.select(document, css).length, most) : isMarked(wrapper, css);
     const asked = ({ part, when }) => (READ.includes(part) || part === "answer_wrapper") && (!when || isMarked(wrapper, when));
-    return spec.expected.filter((each) => asked(each) && !there(each.part, each.css)).map(({ part, css }) => [part, css]);
+    return spec.expected.filter((each) => asked(each) && !there(each)).map(({ part, css }) => [part, css]);
   }
 
   function read(wrapper, bodies, around, warnings) {
