@@ -73,7 +73,7 @@ class Trial:
             self.months.add(month)
 
     def order(self, css: str) -> tuple[Any, ...]:
-        """What comes first is better: what mends, what errs least, what lasts, what is short."""
+        """What comes first is better: what mends, what errs least, what lasts, what is told by a value, what is short."""
         tried = max(self.right + self.wrong + self.absent, 1)
         broken = max(self.repaired + self.still_broken, 1)
         return (
@@ -81,6 +81,7 @@ class Trial:
             round(10 * (self.absent + 2 * self.wrong) / tried),
             self.rank,
             self.absent + 2 * self.wrong,
+            "=" not in css,
             len(css),
             css,
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -129,18 +128,6 @@ def _case(
     k = place[best[0]]
     month = [m for m in holding if _month(saved[m]) == _month(saved[at])]
     right = tried[at][n]["gone"][k][2] and all(tried[m][n]["held"][k][2] for m in month)
-    if not right and os.environ.get("VDEBUG"):
-        print(
-            whose.name,
-            saved[at].name,
-            hook.css,
-            "->",
-            best[:3],
-            trials[best[0]],
-            "here",
-            tried[at][n]["gone"][k],
-            [tried[m][n]["held"][k] for m in month],
-        )
     return "right" if right else "wrong"
 
 
