@@ -12,10 +12,11 @@ is dialled at import, and the only browser ever started is the throwaway Chromiu
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, ExitStack
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from . import bridge, captures, lab, replays, serp, several, study
+from . import bridge, captures, lab, replays, selectors, serp, several, study
 from .answer import AIAnswer
 from .browser import Browser, BrowserLike
 from .errors import (
@@ -47,10 +48,11 @@ from .errors import (
     UnparseableError,
 )
 from .results import SearchPage
+from .selectors import Verification
 from .several import Comparison, Searches
 from .snapshot import Capture
 from .study import running
-from .target import TargetLike, resolve_target
+from .target import BY_THE_LAB, TargetLike, resolve_target
 
 if TYPE_CHECKING:
     from .lab import FakeWeb
@@ -65,6 +67,7 @@ compare = bridge.plain(several.compare)
 measure = bridge.plain(running.measure)
 read = bridge.plain(captures.read)
 capture = bridge.plain(captures.capture)
+verify = bridge.plain(selectors.verify)
 
 
 def replay(
@@ -133,7 +136,8 @@ class Lab:
     def __enter__(self) -> Self:
         with ExitStack() as stack:
             self.web = stack.enter_context(lab.FakeWeb(self._scenario))
-            self.browser = stack.enter_context(Browser(resolve_target(self.web.target), max_visits=self._max_visits))
+            chosen = replace(resolve_target(self.web.target), decided_by=BY_THE_LAB)
+            self.browser = stack.enter_context(Browser(chosen, max_visits=self._max_visits))
             self._stack = stack.pop_all()
         return self
 
@@ -188,6 +192,7 @@ __all__ = [
     "TabCrashed",
     "TargetError",
     "UnparseableError",
+    "Verification",
     "__version__",
     "aio",
     "capture",
@@ -198,5 +203,7 @@ __all__ = [
     "replay",
     "search",
     "searches",
+    "selectors",
     "study",
+    "verify",
 ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from .agent import agent_text, error_text
 from .markdown import page_markdown
-from .markup import answer_html, search_page_html
+from .markup import answer_html, search_page_html, verification_html
 from .plain import answer_text, comparison_text, search_page_text, table_text
 
 __all__ = [
@@ -22,4 +22,5 @@ __all__ = [
     "search_page_html",
     "search_page_text",
     "table_text",
+    "verification_html",
 ]
