@@ -73,7 +73,7 @@ class Trial:
             self.months.add(month)
 
     def order(self, css: str) -> tuple[Any, ...]:
-        """What comes first is better: what mends, what errs least, what lasts, what is told by a value, what is short."""
+        """What comes first is better: what mends, errs least, lasts, is told by a value, is short."""
         tried = max(self.right + self.wrong + self.absent, 1)
         broken = max(self.repaired + self.still_broken, 1)
         return (
