@@ -169,7 +169,7 @@ ANSWER_HOOKS = (
         PAGES,
         ("2025-05", "2026-07"),
         expected=EVERY_PAGE,
-        when="[data-container-id]",
+        when='[data-container-id="rhs-col"]',
     ),
     # Marked with its language. Of 2025, and of answers without sources of their own in 2026.
     Hook("answer_body", "[data-rl]", "attribute", "high", PAGES, ("2025-02", "2026-07"), expected=EVERY_PAGE),

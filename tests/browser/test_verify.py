@@ -86,6 +86,7 @@ def test_saved_pages_are_compared_and_a_repair_is_proposed(lab: cn.Lab, saved: S
     assert changed[["hook", "before", "after"]].to_numpy().tolist() == [["#eKIzJc", "ok", "missing"]]
 
 
+@pytest.mark.proof
 def test_with_nothing_else_at_hand_the_hooks_that_hold_say_where_it_has_to_be(lab: cn.Lab, saved: Save) -> None:
     found = cn.verify(captures=saved("2026-10", 'id="rso"', 'id="tqm"'), browser=lab.browser)
     assert {check.hook.css for check in found.drifted} == {"#rso"}
