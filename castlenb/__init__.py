@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from . import bridge, captures, lab, live, replays, serp, several, study
+from . import bridge, captures, lab, live, replays, selectors, serp, several, study
 from .answer import AIAnswer
 from .browser import Browser, BrowserLike
 from .errors import (
@@ -49,10 +50,11 @@ from .errors import (
 )
 from .kept import forget, reuse
 from .results import SearchPage
+from .selectors import Verification
 from .several import Comparison, Searches
 from .snapshot import Capture
 from .study import running
-from .target import TargetLike, resolve_target
+from .target import BY_THE_LAB, TargetLike, resolve_target
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -70,6 +72,7 @@ compare = live.plain(several.compare, live.OfCompare)
 measure = bridge.plain(running.measure)
 read = bridge.plain(captures.read)
 capture = bridge.plain(captures.capture)
+verify = bridge.plain(selectors.verify)
 
 
 def replay(
@@ -166,7 +169,8 @@ class Lab:
     def __enter__(self) -> Self:
         with ExitStack() as stack:
             self.web = stack.enter_context(lab.FakeWeb(self._scenario))
-            self.browser = stack.enter_context(Browser(resolve_target(self.web.target), max_visits=self._max_visits))
+            chosen = replace(resolve_target(self.web.target), decided_by=BY_THE_LAB)
+            self.browser = stack.enter_context(Browser(chosen, max_visits=self._max_visits))
             self._stack = stack.pop_all()
         return self
 
@@ -225,6 +229,7 @@ __all__ = [
     "TabCrashed",
     "TargetError",
     "UnparseableError",
+    "Verification",
     "__version__",
     "aio",
     "capture",
@@ -239,5 +244,7 @@ __all__ = [
     "reuse",
     "search",
     "searches",
+    "selectors",
     "study",
+    "verify",
 ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
-from . import bridge, captures, live, replays, serp, several
+from . import bridge, captures, live, replays, selectors, serp, several
 from .browser import Browser, BrowserLike
 from .snapshot import Capture
 from .study import running
@@ -21,6 +21,7 @@ compare = live.marshalled(several.compare, live.OfCompare)
 measure = bridge.marshalled(running.measure)
 read = bridge.marshalled(captures.read)
 capture = bridge.marshalled(captures.capture)
+verify = bridge.marshalled(selectors.verify)
 
 
 def replay(
@@ -43,4 +44,4 @@ async def connect(target: TargetLike = None, *, max_visits: int = 2) -> AsyncIte
         yield browser
 
 
-__all__ = ["capture", "compare", "connect", "measure", "read", "replay", "search", "searches"]
+__all__ = ["capture", "compare", "connect", "measure", "read", "replay", "search", "searches", "verify"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import AsyncIterator, Iterable
-from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ from .engines import engine as engine_named
 from .errors import CaptureError, CastleError
 from .pacing import PaceLike
 from .refusals import check_refused, judge
-from .replays import ALL, Replay, chrome, engine_of, replaying
+from .replays import ALL, OneTab, chrome
 from .results import SearchPage, page_from
 from .snapshot import MAGIC, SUFFIX, Capture, PathLike, parsed, unpacked_file
 from .taking import take, take_aside
@@ -185,23 +184,14 @@ async def read_each(
     Raises:
         LabError, EndpointError, TargetError: the Chrome can not be had.
     """
-    async with chrome(browser) as house, AsyncExitStack() as tab:
-        opened: Replay | None = None
+    async with chrome(browser) as house, OneTab(house) as tab:
         for file in files:
             found: SearchPage | CastleError
             try:
-                source = source_of(file)
-                whose = engine_of(source, engine, url)
-                if opened is not None and opened.engine is whose:
-                    await opened._show(source, url)
-                else:
-                    await tab.aclose()
-                    opened = None
-                    opened = await tab.enter_async_context(replaying(source, engine=whose.name, url=url, browser=house))
-                found = await opened._read()
+                opened = await tab.show(source_of(file), engine=engine, url=url)
+                found = await opened.aread()
             except CastleError as failed:
-                await tab.aclose()  # whatever was wrong with it, the next page shall not find it there
-                opened = None
+                await tab.close()
                 found = failed
             yield file, found
 

@@ -1,4 +1,4 @@
-"""``castlenb search | compare | measure | read | capture | doctor | cleared | mcp | lab | demo``."""
+"""``castlenb search | compare | measure | read | capture | verify | doctor | cleared | mcp | lab | demo``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import Lab, bridge, capture, captures, compare, display, measure, search
+from . import Lab, bridge, capture, captures, compare, display, measure, search, verify
 from .asked import MAX_RESULTS
 from .browser import Browser
 from .doctor import Examination
@@ -133,6 +133,21 @@ def _parser() -> argparse.ArgumentParser:
         help="text of a study's verdict on AI answers, to be told the agent in place of ours",
     )
     _add_target(tool)
+    checked = add(
+        "verify",
+        _verify,
+        "Check every hook that a search relies on, on live or saved pages. Exits with 1 where one has drifted.",
+    )
+    checked.add_argument("files", nargs="*", metavar="FILE", help="saved pages to check in place of the live ones")
+    checked.add_argument(
+        "-e",
+        "--engines",
+        type=_engines,
+        metavar="NAME,NAME",
+        help=f"which of {', '.join(ENGINES)}, with commas between (default: all)",
+    )
+    checked.add_argument("--json", action="store_true", help="one JSON object")
+    _add_target(checked, "the Chrome to use (default: BU_CDP_HTTP, …; for files a throwaway Chromium)")
 
     stage = add("lab", _lab, "Start a throwaway Chromium with engines of our own making, until interrupted.")
     stage.add_argument("--scenario", default="2026-08-04", help="what the engines play (default 2026-08-04)")
@@ -301,6 +316,16 @@ def _taken_out(kept: Capture) -> str:
     for each in kept.redacted:
         counts[each["what"]] = counts.get(each["what"], 0) + each["count"]
     return ", ".join(f"{what} {count}" for what, count in counts.items()) or "nothing"
+
+
+def _verify(args: argparse.Namespace) -> int:
+    found = verify(engines=args.engines, captures=args.files or None, browser=args.target)
+    if args.json:
+        said = {"checks": _records(found.checks), "repairs": _records(found.repairs), "lines": found.lines()}
+        print(json.dumps(said, ensure_ascii=True))
+    else:
+        print(found)
+    return OK if found.holds else FAILED
 
 
 def _doctor(args: argparse.Namespace) -> int:

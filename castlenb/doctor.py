@@ -12,7 +12,7 @@ from . import bridge, pacing
 from .blocks import EMPTY, Block
 from .browser import Browser
 from .cdp.endpoint import is_loopback
-from .engines import engine
+from .engines import engine, overrides, overrides_file
 from .errors import EndpointError
 from .manners import Manners
 from .target import Target
@@ -43,8 +43,16 @@ class Examination:
             self.manners: Manners = browser.manners()
 
     def lines(self) -> list[tuple[str, str]]:
-        """For the person whose Chrome it is: what each line is about, and what it says."""
+        """For the person whose Chrome it is: what each line is about, and what it says.
+
+        Raises:
+            EngineError: the user's own file of hooks makes no sense.
+        """
         found = [("target", str(self.target)), ("decided by", self.target.decided_by)]
+        found.append(("hooks", f"{overrides_file()}{'' if overrides() else ': sets none'}"))
+        for each in overrides():
+            engine(each.engine)  # raises where it speaks of a hook that is not there
+            found.append(("", str(each)))
         if self.wrong is None:
             found.append(("reachable", "yes"))
         else:

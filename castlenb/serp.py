@@ -205,7 +205,7 @@ def _page_asked_for(visits: Sequence[Visit], asked: Asked, house: Browser) -> Se
     page = page_from(visits, asked.engine, asked.query, house, asked.num_results)
     if page.page_state != "results":
         return page
-    more = []
+    more = _drifted(visits)
     full = len(visits[-1].reading["results"]) >= asked.engine.page_size
     if len(page) < asked.num_results and len(visits) == asked.engine.max_pages and full:
         more.append(
@@ -226,5 +226,18 @@ def _page_asked_for(visits: Sequence[Visit], asked: Asked, house: Browser) -> Se
 
 def is_telling(visit: Visit) -> bool:
     """Whether somebody will want to look at the page itself: it refused, could not be read, or has drifted."""
-    refused = visit.reading["page_state"] not in ("results", "no_results")
-    return refused or bool(visit.reading["unsure"]) or bool(visit.answer and visit.answer["warnings"])
+    reading, answer = visit.reading, visit.answer
+    refused = reading["page_state"] not in ("results", "no_results")
+    drifted = reading["unsure"] or reading["drift"] or (answer and (answer["warnings"] or answer["drift"]))
+    return refused or bool(drifted)
+
+
+def _drifted(visits: Sequence[Visit]) -> list[str]:
+    """What castlenb expects on each page, and has done without: it is not there, or not as it was."""
+    lost: dict[tuple[str, str], None] = {}
+    for found in [*(visit.reading for visit in visits), visits[0].answer or {"drift": []}]:
+        lost.update(((part, css), None) for part, css in found["drift"])
+    return [
+        Drift(f"{part} {css} is not on the page as expected: the page has changed, and castlenb.verify() says how far")
+        for part, css in lost
+    ]

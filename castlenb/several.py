@@ -281,7 +281,7 @@ async def compare(
     async with house.turn(wanted, pace=pace, even_if_blocked=even_if_blocked) as turn:
         if len(turn.refused) < len(wanted):
             await house.open()
-        outcomes = await _together(one(asked, turn) for asked in each_asked)
+        outcomes = await together(one(asked, turn) for asked in each_asked)
     pages, errors = _sorted(each_asked, outcomes)
     return Comparison(pages, errors, query, tuple(engines))
 
@@ -362,7 +362,7 @@ async def searches(
             arrived(asked, outcome)
         return outcome
 
-    outcomes = await _together(one(asked) for asked in each_asked)
+    outcomes = await together(one(asked) for asked in each_asked)
     return Searches(*_sorted(each_asked, outcomes))
 
 
@@ -377,7 +377,7 @@ async def _outcome(
         return failed
 
 
-async def _together(each: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+async def together(each: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     """All of them at once; one that raises ends the others first, so that nothing goes on behind the caller."""
     tasks = [asyncio.ensure_future(one) for one in each]
     try:

@@ -24,6 +24,10 @@ TargetLike = str | int | os.PathLike[str] | None
 """What names a Chrome; ``None`` leaves it to the configuration."""
 
 
+BY_THE_LAB = "the lab"
+"""Who decides on the lab's own Chromium: what is seen there is no news of the engines."""
+
+
 @dataclass(frozen=True)
 class Target:
     """A Chrome, as decided.
@@ -31,7 +35,8 @@ class Target:
     Attributes:
         address: an ``http(s)://`` or ``ws(s)://`` URL, or the absolute path of a profile directory. It may hold a
             token: show ``str(target)`` instead.
-        decided_by: ``the target argument``, ``BU_CDP_HTTP``, the stored file's path, or ``the built-in default``.
+        decided_by: ``the target argument``, ``BU_CDP_HTTP``, the stored file's path, ``the lab``, or ``the built-in
+            default``.
     """
 
     address: str

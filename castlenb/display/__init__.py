@@ -10,7 +10,16 @@ from __future__ import annotations
 from .agent import agent_text, error_text
 from .clean import one_line
 from .markdown import page_markdown
-from .markup import answer_html, comparison_html, facts_html, failures_html, line_html, search_page_html, searches_html
+from .markup import (
+    answer_html,
+    comparison_html,
+    facts_html,
+    failures_html,
+    line_html,
+    search_page_html,
+    searches_html,
+    verification_html,
+)
 from .plain import answer_text, comparison_text, search_page_text, table_text
 from .words import counted
 
@@ -31,4 +40,5 @@ __all__ = [
     "search_page_text",
     "searches_html",
     "table_text",
+    "verification_html",
 ]

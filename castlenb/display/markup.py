@@ -132,6 +132,39 @@ def _failure(failure: Mapping[str, Any]) -> dict[str, Any]:
     return {**failure, "opens": address(failure.get("human_url"))}
 
 
+_CHECKS = ("verdict", "part", "hook", "found", "expected", "placement", "why", "sample")
+
+
+def verification_html(data: Mapping[str, Any]) -> str:
+    """A verification: a line for each engine, what to use in place of what is missing, and the checks of each page.
+
+    Args:
+        data: ``lines``, sentences; ``repairs``, dicts with ``line``; ``pages``, dicts with ``title``, ``url``,
+            ``checks``: dicts with ``verdict part hook found expected placement why sample``, of which those that are
+            not ok are shown first; ``picture``: a JPEG in base64, or None.
+    """
+    return _render(
+        "verification.html",
+        lines=data["lines"],
+        repairs=data["repairs"],
+        columns=_CHECKS,
+        pages=[_checked_page(page) for page in data["pages"]],
+    )
+
+
+def _checked_page(page: Mapping[str, Any]) -> dict[str, Any]:
+    checks = sorted(page["checks"], key=lambda check: check["verdict"] == "ok")
+    drifted = [check for check in checks if check["verdict"] != "ok"]
+    return {
+        "title": page["title"],
+        "opens": address(page["url"]),
+        "drifted": drifted,
+        "count": f"{counted(len(checks), 'check')}, {len(drifted)} not ok",
+        "rows": [["" if check[name] is None else check[name] for name in _CHECKS] for check in checks],
+        "picture": page["picture"],
+    }
+
+
 def _hit(row: Mapping[str, Any]) -> dict[str, Any]:
     target, served = address(row.get("url")), address(row.get("link"))
     return {

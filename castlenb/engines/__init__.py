@@ -7,23 +7,35 @@ from .bing import BING
 from .brave import BRAVE
 from .duckduckgo import DUCKDUCKGO
 from .google import GOOGLE
+from .overrides import overridden, overrides, overrides_file
 
-__all__ = ["ENGINES", "RECENCIES", "Engine", "EngineError", "engine", "register"]
+__all__ = [
+    "ENGINES",
+    "RECENCIES",
+    "Engine",
+    "EngineError",
+    "engine",
+    "overrides",
+    "overrides_file",
+    "register",
+    "use",
+]
 
 ENGINES: dict[str, Engine] = {each.name: each for each in (GOOGLE, BING, BRAVE, DUCKDUCKGO)}
 """All engines, in the order of their registration."""
 
 
 def engine(name: str) -> Engine:
-    """The engine of that name.
+    """The engine of that name, with the hooks that the user's own file sets.
 
     Raises:
-        EngineError: there is none; says which there are.
+        EngineError: there is none; says which there are. Or the user's file makes no sense.
     """
     try:
-        return ENGINES[name]
+        found = ENGINES[name]
     except KeyError:
         raise EngineError(f"no engine is called {name!r}; there are {', '.join(ENGINES)}") from None
+    return overridden(found)
 
 
 def register(*new: Engine) -> None:
@@ -36,3 +48,14 @@ def register(*new: Engine) -> None:
         if each.name in ENGINES:
             raise EngineError(f"there is an engine called {each.name!r} already")
         ENGINES[each.name] = each
+
+
+def use(changed: Engine) -> None:
+    """Searches and reads with this engine from now on in place of the one of its name, for as long as this process
+    lives: ``use(engine("google").replace("area", "#new", instead_of="#rso"))``.
+
+    Raises:
+        EngineError: there is no engine of that name.
+    """
+    engine(changed.name)
+    ENGINES[changed.name] = changed

@@ -7,77 +7,39 @@ JSON, so what is checked by ``verify`` is what a search uses.
 
 from __future__ import annotations
 
+import dataclasses
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from ..errors import CastleError
+from .hooks import EVERY_PAGE, ONCE, PLACES, Hook, Kind, Part, Place, Trust
 
-Part = Literal[
-    "scope",  # where result headings may stand at all
-    "area",  # the results area: content in it that yields no result is drift
-    "row",  # one result's box, where the engine marks it; empty where only structure tells
-    "heading",  # a result's title
-    "last_resort",  # titles anywhere on pages where none of those yields a row: only once a page is whole, and said
-    "mark",  # what a web result has and a module has not; asked of rows that stay on the engine's own host
-    "snippet",  # the text under the title
-    "date",  # a result's date, where it has an element of its own
-    "cite",  # the address as the page shows it
-    "furniture",  # regions in which nothing is a result
-    "nothing",  # where the engine says that nothing was found
-    "aside",  # what stands in a "nothing" region without saying so
-    "answer",  # the AI answer's container: nothing in it is a result
-    # Of the AI answer itself; all but the first two are looked for inside a wrapper.
-    "answer_wrapper",  # what holds the answer and all that belongs to it, in order of trust; no look-alikes
-    "answer_side",  # columns beside the results, in which an answer can stand
-    "answer_alike",  # regions whose answers are not the page's own
-    "answer_header",  # its heading: recorded, never matched
-    "answer_body",  # its prose: the first selector that finds any counts, and it can find several parts
-    "answer_skip",  # what stands in the prose and is none: cards, captions, controls, disclaimers
-    "answer_keep",  # controls that carry words of the prose
-    "answer_chip",  # marks in the prose that name a source
-    "answer_card",  # one source: its card, or its link
-    "answer_title",  # a card's parts, where they are marked
-    "answer_snippet",
-    "answer_site",
-    "answer_titles",  # where only titles are told of the sources: in its `title`, with commas between
-    "answer_marker",  # what comes when the answer is whole; trusted ones settle it
-    "answer_loading",  # seen while it is being written
-    "answer_declined",  # seen where the engine says that there is none
-    "answer_offered",  # where it would write one on a click; looked for on the whole page where it begins with an id
+__all__ = [
+    "EVERY_PAGE",
+    "ONCE",
+    "PLACES",
+    "RECENCIES",
+    "AnswerForm",
+    "Engine",
+    "EngineError",
+    "Hook",
+    "Kind",
+    "LinkForm",
+    "Part",
+    "Place",
+    "Query",
+    "Refusal",
+    "Trust",
 ]
+
 RECENCIES = ("day", "week", "month", "year")
 """The time ranges a search can be given. Not every engine has all of them."""
-
-Kind = Literal["id", "attribute", "aria", "class", "jsname", "structure"]
-Trust = Literal["high", "medium", "low"]
 
 
 class EngineError(CastleError, ValueError):
     """The engine is not known, or it can not do what was asked of it."""
-
-
-@dataclass(frozen=True)
-class Hook:
-    """One place on the page, found by a CSS selector.
-
-    Attributes:
-        part: what it marks.
-        css: the selector. Never a generated class name: those change from one load to the next.
-        kind: what the selector holds on to.
-        trust: how much weight it bears when hooks disagree.
-        evidence: who saw it, or where it was reported.
-        held: first and last month in which it was seen to hold, ``YYYY-MM``.
-        name: what a marker is called in timelines; empty for all other parts.
-    """
-
-    part: Part
-    css: str
-    kind: Kind
-    trust: Trust
-    evidence: str
-    held: tuple[str, str]
-    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -92,6 +54,8 @@ class AnswerForm:
         requests: regular expressions on host and path of the requests that bring it after the document.
         one_place: all its wrappers mark the same place, so one that lies apart is drift; else each marks a form of its
             own.
+        addresses: attributes that hold the address of a source, in order of trust.
+        marks: attributes that identify a mark of a source in its prose, in order of trust.
     """
 
     label: str
@@ -100,6 +64,8 @@ class AnswerForm:
     never: tuple[str, ...] = ()
     requests: tuple[str, ...] = ()
     one_place: bool = False
+    addresses: tuple[str, ...] = ("href",)
+    marks: tuple[str, ...] = ("id",)
 
 
 @dataclass(frozen=True)
@@ -153,6 +119,7 @@ class Refusal:
         unless_area: holds only on pages without a results area.
         conclusive: nothing better can follow. False where the page's own script usually goes on by itself.
         evidence: who saw it, or where it was reported.
+        held: first and last month in which it was seen to hold, ``YYYY-MM``.
     """
 
     kind: Literal["sorry", "consent", "captcha", "anomaly", "enablejs"]
@@ -162,6 +129,12 @@ class Refusal:
     unless_area: bool = False
     conclusive: bool = True
     evidence: str = ""
+    held: tuple[str, str] = ("", "")
+
+    def signs(self) -> list[tuple[str, Kind]]:
+        """What tells it, each with its kind; not what an ordinary page has as well."""
+        address: list[tuple[str, Kind]] = [(self.address, "address")] if self.address else []
+        return [*address, *((css, kind_of(css)) for css in self.css)]
 
 
 @dataclass(frozen=True)
@@ -181,8 +154,8 @@ class Engine:
         never: regular expressions on host and path of links that are never a result.
         refusals: what refusing pages look like, in order of judgement.
         recencies: the time ranges the engine can be asked for.
-        layouts: where only another layout of the page can hold an AI answer: the name of the one without, and of that
-            one; empty where there is one layout.
+        layouts: names of its layouts, each with a regular expression on the page's address; the first that matches is
+            the page's. Empty where there is one layout.
         answer: its AI answer; ``None`` where it has none.
         specimen: the least of a page that lists a result, as this engine marks it up. The reader rehearses on it while
             the real page is on its way.
@@ -201,7 +174,7 @@ class Engine:
     refusals: tuple[Refusal, ...] = ()
     recencies: frozenset[str] = field(default_factory=lambda: frozenset(RECENCIES))
     max_pages: int | None = None
-    layouts: tuple[str, ...] = ()
+    layouts: tuple[tuple[str, str], ...] = ()
     answer: AnswerForm | None = None
     specimen: str = ""
     private: Private = Private()
@@ -241,6 +214,48 @@ class Engine:
         """The selectors for a part, most trusted first in the order of the file."""
         return [hook.css for hook in self.hooks if hook.part == part]
 
+    def layout(self, url: str) -> str:
+        """Which of its layouts the page at that address has; empty where it has but one."""
+        return next((name for name, pattern in self.layouts if re.search(pattern, url)), "")
+
+    def checked(self) -> tuple[Hook, ...]:
+        """All that it relies on, as ``verify`` checks it: its hooks, what tells its refusals, its answer's requests."""
+        refused = [
+            Hook("refusal", css, kind, "high", each.evidence, each.held, each.kind)
+            for each in self.refusals
+            for css, kind in each.signs()
+        ]
+        requests = self.answer.requests if self.answer else ()
+        asked = [
+            Hook("request", pattern, "address", "medium", "saved pages, blockers' lists", ("2025-02", "2026-08"))
+            for pattern in requests
+        ]
+        return (*self.hooks, *refused, *asked)
+
+    def replace(self, part: Part, *hooks: Hook | str, instead_of: str | None = None) -> Engine:
+        """The same engine with other hooks for a part. Neither this engine nor what is searched with is changed: see
+        :func:`castlenb.engines.use`.
+
+        Args:
+            part: what they find.
+            hooks: in order of trust; of a selector alone, what it stands in place of says the rest.
+            instead_of: the selector in whose place they come; ``None`` for all of the part's.
+
+        Raises:
+            EngineError: there is no such part, or none of its hooks has that selector.
+        """
+        if part not in get_args(Part):
+            raise EngineError(f"a page has no part {part!r}; its parts are {', '.join(get_args(Part))}")
+        old = [hook for hook in self.hooks if hook.part == part and instead_of in (None, hook.css)]
+        if instead_of is not None and not old:
+            known = ", ".join(self.css(part)) or "none"
+            raise EngineError(f"{self.label} has no hook {instead_of!r} for {part!r}; it has {known}")
+        model = old[0] if old else Hook(part, "", "structure", "high", "", ("", ""))
+        new = [each if isinstance(each, Hook) else _by_hand(each, model) for each in hooks]
+        at = self.hooks.index(old[0]) if old else len(self.hooks)
+        kept = [[hook for hook in side if hook not in old] for side in (self.hooks[:at], self.hooks[at:])]
+        return dataclasses.replace(self, hooks=(*kept[0], *new, *kept[1]))
+
     def spec(self) -> dict[str, Any]:
         """Everything the page scripts need, as plain JSON data."""
         return {
@@ -267,6 +282,11 @@ class Engine:
                 for r in self.refusals
             ],
             "answer": self.answer and self._answer_spec(self.answer),
+            "expected": [
+                {"part": hook.part, "css": hook.css, "when": hook.when, "most": hook.most}
+                for hook in self.hooks
+                if hook.expected[0]
+            ],
         }
 
     def _answer_spec(self, form: AnswerForm) -> dict[str, Any]:
@@ -277,6 +297,8 @@ class Engine:
             "formula": form.formula,
             "never": list(form.never),
             "one_place": form.one_place,
+            "addresses": list(form.addresses),
+            "marks": list(form.marks),
             "trusted": [hook.css for hook in self.hooks if (hook.part, hook.trust) == ("answer_wrapper", "high")],
             "markers": [{"name": m.name, "css": m.css, "settles": m.trust == "high"} for m in markers],
         }
@@ -292,3 +314,24 @@ class Query:
     hl: str
     gl: str | None
     ai_answer: bool
+
+
+def kind_of(css: str) -> Kind:
+    """What a selector holds on to: the most durable kind that is in it."""
+    bare = re.sub(r"\"[^\"]*\"|'[^']*'", "_", css)
+    for kind, pattern in _KINDS:
+        if re.search(pattern, bare):
+            return kind
+    return "structure"
+
+
+_KINDS: tuple[tuple[Kind, str], ...] = (
+    ("id", r"#[\w-]"),
+    ("aria", r"\[(?:role|aria-[\w-]+)\b"),
+    ("attribute", r"\["),
+    ("class", r"\.[A-Za-z_-]"),
+)
+
+
+def _by_hand(css: str, model: Hook) -> Hook:
+    return dataclasses.replace(model, css=css, kind=kind_of(css), evidence="set by hand", held=("", ""))

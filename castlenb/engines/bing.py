@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from urllib.parse import urlencode
 
-from .base import AnswerForm, Engine, Hook, LinkForm, Private, Query, Refusal
+from .base import EVERY_PAGE, ONCE, AnswerForm, Engine, Hook, LinkForm, Private, Query, Refusal
 
 # www.bing.com, cn.bing.com; www2. and www4. answer too (ublacklist/builtin, 2026-08).
 OWN = r"(?:www\d?\.|cn\.)?bing\.com"
@@ -52,15 +52,15 @@ def _range(recency: str) -> str:
 
 HOOKS = (
     # Not inside another item: cards of other modules and links under a title reuse the class (karust/openserp).
-    Hook("row", "li.b_algo:not(li li)", "class", "high", PAGES, ("2021-01", "2026-10")),
-    Hook("area", "#b_results", "id", "high", PAGES, ("2021-01", "2026-10")),
+    Hook("row", "li.b_algo:not(li li)", "class", "high", PAGES, ("2021-01", "2026-10"), expected=EVERY_PAGE),
+    Hook("area", "#b_results", "id", "high", PAGES, ("2021-01", "2026-10"), expected=ONCE),
     # The link wraps the heading or the heading the link. Labels such as "PDF" stand in the heading beside its link.
-    Hook("heading", "h2 a[href]", "structure", "high", PAGES, ("2021-01", "2026-10")),
+    Hook("heading", "h2 a[href]", "structure", "high", PAGES, ("2021-01", "2026-10"), expected=EVERY_PAGE),
     Hook("heading", "a[href] > h2", "structure", "high", "saved page", ("2025-05", "2025-05")),
-    Hook("snippet", ".b_caption p", "class", "high", PAGES, ("2021-01", "2026-10")),
+    Hook("snippet", ".b_caption p", "class", "high", PAGES, ("2021-01", "2026-10"), expected=EVERY_PAGE),
     Hook("snippet", 'p[class*="b_lineclamp"], p.b_algoSlug', "class", "high", PAGES, ("2023-08", "2026-08")),
     Hook("date", ".news_dt", "class", "high", PAGES, ("2021-01", "2026-08")),
-    Hook("cite", "cite", "structure", "high", PAGES, ("2021-01", "2026-07")),
+    Hook("cite", "cite", "structure", "high", PAGES, ("2021-01", "2026-07"), expected=EVERY_PAGE),
     # Answers: nothing in them is a row, not even the organic result that some layouts carry into them (2026-08).
     Hook("answer", "#copans_container", "id", "high", "saved pages", ("2025-05", "2026-06")),
     Hook("answer", ".gs_caphead_main", "class", "medium", "field notes 2026-08-04", ("2026-08", "2026-08")),
@@ -98,6 +98,8 @@ ANSWER_HOOKS = (
         "high",
         "field notes 2026-08-04",
         ("2026-08", "2026-08"),
+        expected=ONCE,
+        when=".gs_caphead_main",
     ),
     Hook(
         "answer_wrapper",
@@ -106,6 +108,8 @@ ANSWER_HOOKS = (
         "high",
         "field notes 2026-08-04",
         ("2026-08", "2026-08"),
+        expected=ONCE,
+        when=".gs_caphead_main",
     ),
     Hook(
         "answer_wrapper",
@@ -139,6 +143,8 @@ ANSWER_HOOKS = (
         "high",
         "field notes 2026-08-04; 3 public clients",
         ("2025-06", "2026-08"),
+        expected=EVERY_PAGE,
+        when=".gs_cit",
     ),
     Hook("answer_body", ".b_cnt_resp", "class", "high", "saved page", ("2026-04", "2026-04")),
     Hook("answer_body", ".devmag_card_content", "class", "high", "saved page", ("2026-04", "2026-04")),
@@ -210,7 +216,16 @@ ANSWER_HOOKS = (
         "public clients",
         ("2026-09", "2026-09"),
     ),
-    Hook("answer_card", ".gs_cit", "class", "high", "field notes 2026-08-04", ("2025-06", "2026-09")),
+    Hook(
+        "answer_card",
+        ".gs_cit",
+        "class",
+        "high",
+        "field notes 2026-08-04",
+        ("2025-06", "2026-09"),
+        expected=EVERY_PAGE,
+        when=".gs_caphead_main",
+    ),
     Hook(
         "answer_card",
         ".b_crt_regular_link, .rd_gencon_ttip > a, .rd_attr_items > a",
@@ -226,6 +241,8 @@ ANSWER_HOOKS = (
         "medium",
         "public clients",
         ("2026-04", "2026-09"),
+        expected=EVERY_PAGE,
+        when=".gs_cit",
     ),
     Hook("answer_snippet", ".gs_cit_snippet", "class", "medium", "public clients", ("2026-09", "2026-09")),
     Hook("answer_site", ".gs_cit_src", "class", "medium", "public clients", ("2026-09", "2026-09")),
@@ -237,6 +254,8 @@ ANSWER_HOOKS = (
         "field notes 2026-08-04",
         ("2026-08", "2026-09"),
         "sources",
+        expected=EVERY_PAGE,
+        when=".gs_caphead_main",
     ),
     Hook(
         "answer_marker",
@@ -276,9 +295,19 @@ NEVER = (
 )
 
 REFUSALS = (
-    Refusal("captcha", address=rf"^{OWN}/turing/captcha/", evidence="sites that link to it, 2023 to 2026"),
+    Refusal(
+        "captcha",
+        address=rf"^{OWN}/turing/captcha/",
+        evidence="sites that link to it, 2023 to 2026",
+        held=("2023-01", "2026-10"),
+    ),
     # A Turnstile widget in a box; the title stays "<query> - Search", and there is no list.
-    Refusal("captcha", css=("div.captcha", "#turnstile-widget"), evidence="karust/openserp; seen 2026-03 to 2026-06"),
+    Refusal(
+        "captcha",
+        css=("div.captcha", "#turnstile-widget"),
+        evidence="karust/openserp; seen 2026-03 to 2026-06",
+        held=("2026-03", "2026-06"),
+    ),
 )
 
 SPECIMEN = """<ol id="b_results">
@@ -307,7 +336,11 @@ BING = Engine(
     never=NEVER,
     refusals=REFUSALS,
     # The first is what a public client reads the answer from; of the second it is only said that it brings one.
-    answer=AnswerForm("Bing generative answer", requests=(rf"^{OWN}/cmc/fetch", rf"^{OWN}/qna/")),
+    answer=AnswerForm(
+        "Bing generative answer",
+        requests=(rf"^{OWN}/cmc/fetch", rf"^{OWN}/qna/"),
+        addresses=("href", "data-url"),
+    ),
     specimen=SPECIMEN,
     private=PRIVATE,
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from urllib.parse import urlencode
 
-from .base import AnswerForm, Engine, Hook, Private, Query, Refusal
+from .base import EVERY_PAGE, ONCE, AnswerForm, Engine, Hook, Private, Query, Refusal
 
 OWN = r"search\.brave\.com"
 
@@ -42,15 +42,15 @@ HOST = "search.brave.com"
 
 HOOKS = (
     # data-pos counts every block, from 0 on some pages and from 1 on others: the order on the page is what counts.
-    Hook("row", '.snippet[data-type="web"]', "attribute", "high", PAGES, ("2023-08", "2026-09")),
-    Hook("area", "#results", "id", "high", PAGES, ("2023-08", "2026-06")),
+    Hook("row", '.snippet[data-type="web"]', "attribute", "high", PAGES, ("2023-08", "2026-09"), expected=EVERY_PAGE),
+    Hook("area", "#results", "id", "high", PAGES, ("2023-08", "2026-06"), expected=ONCE),
     Hook("area", "#mixed-main", "id", "medium", "public parsers, pages of 2026-09", ("2026-09", "2026-09")),
-    Hook("heading", "a[href] .title", "class", "high", PAGES, ("2024-01", "2026-09")),
+    Hook("heading", "a[href] .title", "class", "high", PAGES, ("2024-01", "2026-09"), expected=EVERY_PAGE),
     Hook("heading", "a[href] .snippet-title", "class", "medium", "saved page", ("2023-08", "2023-08")),
-    Hook("snippet", ".generic-snippet .content", "class", "high", PAGES, ("2025-01", "2026-06")),
+    Hook("snippet", ".generic-snippet .content", "class", "high", PAGES, ("2025-01", "2026-06"), expected=EVERY_PAGE),
     Hook("snippet", ".snippet-description", "class", "high", "saved page; searxng", ("2023-08", "2024-12")),
     Hook("snippet", ".inline-qa-answer", "class", "low", "public parsers", ("2025-01", "2026-06")),
-    Hook("cite", "cite", "structure", "high", PAGES, ("2023-08", "2026-06")),
+    Hook("cite", "cite", "structure", "high", PAGES, ("2023-08", "2026-06"), expected=EVERY_PAGE),
     # The answer stands in #results or inside the entity's box (2026-06).
     Hook("answer", "#llm-snippet", "id", "high", "field notes 2026-08-04", ("2026-06", "2026-09")),
     Hook("answer", "#chatllm-main-answer-content", "id", "high", "field notes 2026-08-04", ("2026-06", "2026-08")),
@@ -69,16 +69,34 @@ HOOKS = (
 )
 
 ANSWER_HOOKS = (
-    Hook("answer_wrapper", "#llm-snippet", "id", "high", "field notes 2026-08-04", ("2025-01", "2026-09")),
+    Hook(
+        "answer_wrapper", "#llm-snippet", "id", "high", "field notes 2026-08-04", ("2025-01", "2026-09"), expected=ONCE
+    ),
     Hook("answer_wrapper", "#chatllm-conversation", "id", "medium", "public clients", ("2024-01", "2026-09")),
     Hook("answer_wrapper", "#llm-side-snippet", "id", "low", "one public client", ("2025-01", "2025-12")),
     Hook(
-        "answer_wrapper", "#chatllm-main-answer-content", "id", "high", "field notes 2026-08-04", ("2025-01", "2026-08")
+        "answer_wrapper",
+        "#chatllm-main-answer-content",
+        "id",
+        "high",
+        "field notes 2026-08-04",
+        ("2025-01", "2026-08"),
+        expected=ONCE,
     ),
     Hook("answer_header", "#chatllm-title", "id", "medium", "public clients", ("2024-01", "2025-12")),
-    Hook("answer_body", "#chatllm-main-answer-content", "id", "high", "field notes 2026-08-04", ("2025-01", "2026-08")),
-    Hook("answer_body", ".chatllm-content", "class", "high", "saved page", ("2025-01", "2026-06")),
-    Hook("answer_body", ".llm-output", "class", "medium", "public clients", ("2024-01", "2026-06")),
+    Hook(
+        "answer_body",
+        "#chatllm-main-answer-content",
+        "id",
+        "high",
+        "field notes 2026-08-04",
+        ("2025-01", "2026-08"),
+        expected=ONCE,
+    ),
+    Hook("answer_body", ".chatllm-content", "class", "high", "saved page", ("2025-01", "2026-06"), expected=EVERY_PAGE),
+    Hook(
+        "answer_body", ".llm-output", "class", "medium", "public clients", ("2024-01", "2026-06"), expected=EVERY_PAGE
+    ),
     Hook(
         "answer_skip",
         ".chatllm-disclaimer, #chatllm-actions, #chatllm-images, .followups-wrapper, #chatllm-title",
@@ -95,11 +113,46 @@ ANSWER_HOOKS = (
         "high",
         "saved page; public clients",
         ("2024-01", "2026-09"),
+        expected=EVERY_PAGE,
     ),
-    Hook("answer_titles", "#chatllm-actions .sources [title]", "class", "high", "saved page", ("2026-06", "2026-06")),
-    Hook("answer_titles", ".logo-row[title]", "class", "medium", "saved page", ("2026-06", "2026-06")),
-    Hook("answer_marker", ".llm-output-complete", "class", "high", "saved page", ("2026-06", "2026-06"), "complete"),
-    Hook("answer_marker", "#chatllm-actions", "id", "medium", "saved page", ("2026-06", "2026-08"), "actions"),
+    Hook(
+        "answer_titles",
+        "#chatllm-actions .sources [title]",
+        "class",
+        "high",
+        "saved page",
+        ("2026-06", "2026-06"),
+        expected=EVERY_PAGE,
+    ),
+    Hook(
+        "answer_titles",
+        ".logo-row[title]",
+        "class",
+        "medium",
+        "saved page",
+        ("2026-06", "2026-06"),
+        expected=EVERY_PAGE,
+    ),
+    Hook(
+        "answer_marker",
+        ".llm-output-complete",
+        "class",
+        "high",
+        "saved page",
+        ("2026-06", "2026-06"),
+        "complete",
+        expected=EVERY_PAGE,
+    ),
+    Hook(
+        "answer_marker",
+        "#chatllm-actions",
+        "id",
+        "medium",
+        "saved page",
+        ("2026-06", "2026-08"),
+        "actions",
+        expected=ONCE,
+    ),
     Hook(
         "answer_marker",
         ".chatllm-disclaimer",
@@ -108,6 +161,7 @@ ANSWER_HOOKS = (
         "field notes 2026-08-04",
         ("2026-06", "2026-08"),
         "disclaimer",
+        expected=EVERY_PAGE,
     ),
     Hook(
         "answer_marker",
@@ -144,9 +198,19 @@ NEVER = (
 )
 
 REFUSALS = (
-    Refusal("captcha", address=rf"^{OWN}/captcha", evidence="the page names itself so, public parsers 2026-09"),
+    Refusal(
+        "captcha",
+        address=rf"^{OWN}/captcha",
+        evidence="the page names itself so, public parsers 2026-09",
+        held=("2026-09", "2026-09"),
+    ),
     # Proof of work behind a button, served in place of the page, usually with status 429.
-    Refusal("captcha", css=("#pow-captcha-content", "#pow-captcha-top"), evidence="7 public clients, 2024 to 2026"),
+    Refusal(
+        "captcha",
+        css=("#pow-captcha-content", "#pow-captcha-top"),
+        evidence="7 public clients, 2024 to 2026",
+        held=("2024-01", "2026-10"),
+    ),
 )
 
 SPECIMEN = """<div id="results">

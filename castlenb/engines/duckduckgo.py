@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from urllib.parse import urlencode
 
-from .base import Engine, EngineError, Hook, LinkForm, Private, Query, Refusal
+from .base import EVERY_PAGE, ONCE, Engine, EngineError, Hook, LinkForm, Private, Query, Refusal
 
 # html., lite. and the page with scripts, which also answers as start., noai. and safe. (ublacklist/builtin, 2026-08).
 OWN = r"(?:(?:www|html|lite|start|noai|safe)\.)?duckduckgo\.com"
@@ -63,18 +63,100 @@ def _region(country: str, language: str) -> str:
 
 
 HOOKS = (
-    Hook("area", "#links", "id", "high", PAGES, ("2025-05", "2026-10")),
-    Hook("area", "[data-testid=mainline]", "attribute", "high", "saved pages with scripts", ("2026-04", "2026-08")),
+    Hook("area", "#links", "id", "high", PAGES, ("2025-05", "2026-10"), expected=ONCE, when=".result__body"),
+    Hook(
+        "area",
+        "[data-testid=mainline]",
+        "attribute",
+        "high",
+        "saved pages with scripts",
+        ("2026-04", "2026-08"),
+        expected=EVERY_PAGE,
+        when="article[data-testid=result]",
+    ),
     # Title links, one class for each of the layouts; the third is the page with scripts.
-    Hook("heading", "a.result__a", "class", "high", PAGES, ("2025-05", "2026-10")),
-    Hook("heading", "a.result-link", "class", "high", PAGES, ("2025-03", "2026-09")),
-    Hook("heading", "article[data-testid=result] h2", "attribute", "high", "karust/openserp", ("2026-04", "2026-08")),
-    Hook("snippet", ".result__snippet", "class", "high", PAGES, ("2025-05", "2026-10")),
-    Hook("snippet", ".result-snippet", "class", "high", PAGES, ("2025-03", "2026-09")),
-    Hook("snippet", "[data-result=snippet]", "attribute", "high", "karust/openserp", ("2026-04", "2026-08")),
+    Hook(
+        "heading",
+        "a.result__a",
+        "class",
+        "high",
+        PAGES,
+        ("2025-05", "2026-10"),
+        expected=EVERY_PAGE,
+        when=".result__body",
+    ),
+    Hook(
+        "heading",
+        "a.result-link",
+        "class",
+        "high",
+        PAGES,
+        ("2025-03", "2026-09"),
+        expected=EVERY_PAGE,
+        when=".result-snippet",
+    ),
+    Hook(
+        "heading",
+        "article[data-testid=result] h2",
+        "attribute",
+        "high",
+        "karust/openserp",
+        ("2026-04", "2026-08"),
+        expected=EVERY_PAGE,
+        when="[data-testid=mainline]",
+    ),
+    Hook(
+        "snippet",
+        ".result__snippet",
+        "class",
+        "high",
+        PAGES,
+        ("2025-05", "2026-10"),
+        expected=EVERY_PAGE,
+        when="a.result__a",
+    ),
+    Hook(
+        "snippet",
+        ".result-snippet",
+        "class",
+        "high",
+        PAGES,
+        ("2025-03", "2026-09"),
+        expected=EVERY_PAGE,
+        when="a.result-link",
+    ),
+    Hook(
+        "snippet",
+        "[data-result=snippet]",
+        "attribute",
+        "high",
+        "karust/openserp",
+        ("2026-04", "2026-08"),
+        expected=EVERY_PAGE,
+        when="article[data-testid=result]",
+    ),
     Hook("date", ".result__extras__url > span:not(.result__icon)", "class", "high", PAGES, ("2025-05", "2026-04")),
     Hook("date", ".timestamp", "class", "high", "saved page; public parsers", ("2025-03", "2026-09")),
-    Hook("cite", ".result__url, .link-text", "class", "high", PAGES, ("2025-03", "2026-09")),
+    Hook(
+        "cite",
+        ".result__url",
+        "class",
+        "high",
+        PAGES,
+        ("2025-05", "2026-10"),
+        expected=EVERY_PAGE,
+        when=".result__body",
+    ),
+    Hook(
+        "cite",
+        ".link-text",
+        "class",
+        "high",
+        PAGES,
+        ("2025-03", "2026-09"),
+        expected=EVERY_PAGE,
+        when=".result-snippet",
+    ),
     # Ads are known by their class and once more by their link (deedy5/ddgs#139).
     Hook("furniture", ".result--ad, .result-sponsored", "class", "high", PAGES, ("2025-05", "2026-10")),
     Hook("furniture", "[data-testid=ad]", "attribute", "high", "karust/openserp", ("2026-04", "2026-08")),
@@ -100,11 +182,26 @@ NEVER = (
 
 REFUSALS = (
     # "I'm a teapot": where the page with scripts sends a browser that it distrusts.
-    Refusal("anomaly", address=rf"^{OWN}/static-pages/418\.html", evidence="10 public clients, 2025 to 2026"),
+    Refusal(
+        "anomaly",
+        address=rf"^{OWN}/static-pages/418\.html",
+        evidence="10 public clients, 2025 to 2026",
+        held=("2025-01", "2026-10"),
+    ),
     # "Select all squares containing a duck", with status 200 or 202 (zeroclaw-labs/zeroclaw#6625, guelfoweb/orbit#352).
-    Refusal("anomaly", css=('form[action*="/anomaly.js"]', "form#challenge-form"), evidence="seen 2026-06 to 2026-07"),
+    Refusal(
+        "anomaly",
+        css=('form[action*="/anomaly.js"]', "form#challenge-form"),
+        evidence="seen 2026-06 to 2026-07",
+        held=("2026-06", "2026-07"),
+    ),
     # The same as a window over the page with scripts.
-    Refusal("anomaly", css=(".anomaly-modal__modal", "[data-testid=anomaly-modal]"), evidence="seen 2026-04"),
+    Refusal(
+        "anomaly",
+        css=(".anomaly-modal__modal", "[data-testid=anomaly-modal]"),
+        evidence="seen 2026-04",
+        held=("2026-04", "2026-04"),
+    ),
 )
 
 SPECIMEN = """<div id="links">
@@ -129,6 +226,7 @@ DUCKDUCKGO = Engine(
     links=LINKS,
     never=NEVER,
     refusals=REFUSALS,
+    layouts=(("html", r"^https://html\."), ("lite", r"^https://lite\."), ("scripts", "")),
     specimen=SPECIMEN,
     private=PRIVATE,
 )

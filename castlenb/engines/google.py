@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from urllib.parse import urlencode
 
-from .base import AnswerForm, Engine, Hook, LinkForm, Private, Query, Refusal
+from .base import EVERY_PAGE, ONCE, AnswerForm, Engine, Hook, LinkForm, Private, Query, Refusal
 
 # www.google.com, www.google.de, www.google.co.uk, www.google.com.br; /sorry/ also comes from ipv4. and ipv6.
 OWN = r"(?:www\.|ipv[46]\.)?google\.(?:com|cat|[a-z]{2}|com?\.[a-z]{2})"
@@ -37,14 +37,14 @@ def address(query: Query) -> str:
 
 HOOKS = (
     # Results can stand beside #rso: a featured snippet above it (2023), further pages of a scroll in #botstuff (2024).
-    Hook("scope", "#rcnt", "id", "high", PAGES, ("2019-12", "2026-07")),
-    Hook("scope", "#center_col", "id", "high", PAGES, ("2019-12", "2026-07")),
-    Hook("scope", "#search", "id", "high", PAGES, ("2019-12", "2026-09")),
-    Hook("scope", "#rso", "id", "high", PAGES, ("2019-12", "2026-09")),
+    Hook("scope", "#rcnt", "id", "high", PAGES, ("2019-12", "2026-07"), expected=ONCE, when="#search"),
+    Hook("scope", "#center_col", "id", "high", PAGES, ("2019-12", "2026-07"), expected=ONCE, when="#rcnt"),
+    Hook("scope", "#search", "id", "high", PAGES, ("2019-12", "2026-09"), expected=ONCE, when="#rcnt"),
+    Hook("scope", "#rso", "id", "high", PAGES, ("2019-12", "2026-09"), expected=ONCE, when="#search"),
     Hook("scope", "#main", "id", "medium", "saved pages, layout without scripts", ("2019-12", "2026-07")),
-    Hook("area", "#rso", "id", "high", PAGES, ("2019-12", "2026-09")),
-    Hook("area", "#search", "id", "high", PAGES, ("2019-12", "2026-09")),
-    Hook("heading", "h3", "structure", "high", PAGES, ("2019-12", "2026-09")),
+    Hook("area", "#rso", "id", "high", PAGES, ("2019-12", "2026-09"), expected=ONCE, when="#search"),
+    Hook("area", "#search", "id", "high", PAGES, ("2019-12", "2026-09"), expected=ONCE, when="#rcnt"),
+    Hook("heading", "h3", "structure", "high", PAGES, ("2019-12", "2026-09"), expected=EVERY_PAGE),
     # Phones get no <h3>: the title is a heading by role, inside the header box that wide layouts have too.
     Hook("heading", "[data-snhf] [role=heading]", "attribute", "high", "saved pages, phones", ("2023-05", "2023-06")),
     # Phones of old, and the news tab; then the layout for text browsers, which marks nothing at all.
@@ -65,16 +65,25 @@ HOOKS = (
         ("2022-01", "2025-11"),
     ),
     # In all of 110 saved pages every web row shows an address or has a header box, and no module's heading does.
-    Hook("mark", "cite", "structure", "high", PAGES, ("2019-12", "2026-09")),
-    Hook("mark", "[data-snhf]", "attribute", "high", PAGES, ("2023-05", "2026-09")),
-    Hook("snippet", '[data-sncf="1"]', "attribute", "high", PAGES, ("2023-05", "2026-09")),
-    Hook("cite", "cite", "structure", "high", PAGES, ("2019-12", "2026-09")),
+    Hook("mark", "cite", "structure", "high", PAGES, ("2019-12", "2026-09"), expected=EVERY_PAGE),
+    Hook("mark", "[data-snhf]", "attribute", "high", PAGES, ("2023-05", "2026-09"), expected=EVERY_PAGE, when="#rso"),
+    Hook(
+        "snippet",
+        '[data-sncf="1"]',
+        "attribute",
+        "high",
+        PAGES,
+        ("2023-05", "2026-09"),
+        expected=EVERY_PAGE,
+        when="[data-snhf]",
+    ),
+    Hook("cite", "cite", "structure", "high", PAGES, ("2019-12", "2026-09"), expected=EVERY_PAGE),
     # The answer, at the top or in the middle of #rso. #eKIzJc wraps the rest and is there before it.
     Hook("answer", "#eKIzJc", "id", "high", PAGES, ("2025-02", "2026-07")),
     Hook("answer", "#m-x-content", "id", "medium", "field notes, 2026-08-04", ("2025-03", "2026-08")),
     Hook("answer", '[data-subtree*="mfc"]', "attribute", "medium", PAGES, ("2025-02", "2026-07")),
     Hook("answer", '[data-async-type="folsrch"]', "attribute", "medium", PAGES, ("2025-02", "2026-07")),
-    Hook("answer", '[jsname="V3qe9d"]', "jsname", "medium", PAGES, ("2025-03", "2026-09")),
+    Hook("answer", '[jsname="V3qe9d"]', "attribute", "medium", PAGES, ("2025-03", "2026-09")),
     # Ads.
     Hook("furniture", "#tads, #tadsb, #bottomads, #tvcap", "id", "high", PAGES, ("2019-12", "2026-07")),
     Hook("furniture", "[data-text-ad], a[data-pcu]", "attribute", "high", PAGES, ("2023-05", "2026-07")),
@@ -108,32 +117,78 @@ HOOKS = (
 )
 
 ANSWER_HOOKS = (
-    Hook("answer_wrapper", "#eKIzJc", "id", "high", PAGES, ("2025-02", "2026-07")),
-    Hook("answer_wrapper", "#m-x-content", "id", "medium", "field notes, 2026-08-04", ("2025-03", "2026-08")),
+    Hook("answer_wrapper", "#eKIzJc", "id", "high", PAGES, ("2025-02", "2026-07"), expected=ONCE),
+    Hook(
+        "answer_wrapper",
+        "#m-x-content",
+        "id",
+        "medium",
+        "field notes, 2026-08-04",
+        ("2025-03", "2026-08"),
+        expected=ONCE,
+    ),
     Hook(
         "answer_wrapper", "#B2Jtyd", "id", "medium", "saved pages, fetched after the document", ("2025-02", "2026-07")
     ),
-    Hook("answer_wrapper", '[data-subtree*="mfc"]', "attribute", "medium", PAGES, ("2025-02", "2026-07")),
+    Hook(
+        "answer_wrapper",
+        '[data-subtree*="mfc"]',
+        "attribute",
+        "medium",
+        PAGES,
+        ("2025-02", "2026-07"),
+        expected=EVERY_PAGE,
+    ),
     Hook("answer_wrapper", '[data-async-type="folsrch"]', "attribute", "medium", PAGES, ("2025-02", "2026-07")),
     # Innermost of them. On each of 25 pages with an answer, on no other.
-    Hook("answer_wrapper", '[jsname="V3qe9d"]', "jsname", "medium", PAGES, ("2025-03", "2026-09")),
+    Hook(
+        "answer_wrapper", '[jsname="V3qe9d"]', "attribute", "medium", PAGES, ("2025-03", "2026-09"), expected=EVERY_PAGE
+    ),
     # People also ask ships answers of the same make, folded (serpapi/public-roadmap#2496, zbarnz#60).
     Hook("answer_alike", ".related-question-pair, [data-initq]", "class", "high", PAGES, ("2025-03", "2026-10")),
-    Hook("answer_header", '[jsname="cUzNTd"]', "jsname", "medium", PAGES, ("2025-02", "2026-07")),
-    Hook("answer_header", "h1, h2", "structure", "medium", PAGES, ("2025-02", "2026-02")),
+    Hook(
+        "answer_header", '[jsname="cUzNTd"]', "attribute", "medium", PAGES, ("2025-02", "2026-07"), expected=EVERY_PAGE
+    ),
+    Hook("answer_header", "h1, h2", "structure", "medium", PAGES, ("2025-02", "2026-02"), "", EVERY_PAGE, "#eKIzJc"),
     Hook("answer_header", '[role=heading][aria-level="2"]', "aria", "low", PAGES, ("2025-03", "2026-09")),
-    Hook("answer_body", '[data-container-id="main-col"]', "attribute", "high", PAGES, ("2025-11", "2026-07")),
-    Hook("answer_body", '[data-subtree*="aimc"]', "attribute", "medium", PAGES, ("2025-05", "2026-07")),
+    Hook(
+        "answer_body",
+        '[data-container-id="main-col"]',
+        "attribute",
+        "high",
+        PAGES,
+        ("2025-11", "2026-07"),
+        expected=EVERY_PAGE,
+        when='[data-container-id="rhs-col"]',
+    ),
+    Hook(
+        "answer_body",
+        '[data-subtree*="aimc"]',
+        "attribute",
+        "medium",
+        PAGES,
+        ("2025-05", "2026-07"),
+        expected=EVERY_PAGE,
+        when='[data-container-id="rhs-col"]',
+    ),
     # Marked with its language. Of 2025, and of answers without sources of their own in 2026.
-    Hook("answer_body", "[data-rl]", "attribute", "high", PAGES, ("2025-02", "2026-07")),
-    Hook("answer_body", '[jsname="dvXlsc"]', "jsname", "medium", PAGES, ("2025-02", "2026-07")),
-    Hook("answer_body", '[jsname="HKDuG"]', "jsname", "low", "field notes, 2026-08-04", ("2025-02", "2026-08")),
+    Hook("answer_body", "[data-rl]", "attribute", "high", PAGES, ("2025-02", "2026-07"), expected=EVERY_PAGE),
+    Hook("answer_body", '[jsname="dvXlsc"]', "attribute", "medium", PAGES, ("2025-02", "2026-07"), expected=EVERY_PAGE),
+    Hook(
+        "answer_body",
+        '[jsname="HKDuG"]',
+        "attribute",
+        "low",
+        "field notes, 2026-08-04",
+        ("2025-02", "2026-08"),
+        expected=EVERY_PAGE,
+    ),
     # Sources: cards in the prose or beside it, and copies of them in a window; what comes after the prose.
     Hook("answer_skip", "[data-src-id]", "attribute", "high", PAGES, ("2025-11", "2026-07")),
     Hook("answer_skip", '[data-container-id="rhs-col"]', "attribute", "high", PAGES, ("2025-11", "2026-07")),
-    Hook("answer_skip", '[jsname="EVe5O"]', "jsname", "medium", PAGES, ("2025-02", "2025-05")),
+    Hook("answer_skip", '[jsname="EVe5O"]', "attribute", "medium", PAGES, ("2025-02", "2025-05")),
     Hook("answer_skip", '[data-subtree*="dfa"], [data-crb-el]', "attribute", "high", PAGES, ("2025-05", "2026-07")),
-    Hook("answer_skip", '[jsname="txosbe"]', "jsname", "medium", PAGES, ("2025-02", "2026-07")),
+    Hook("answer_skip", '[jsname="txosbe"]', "attribute", "medium", PAGES, ("2025-02", "2026-07"), expected=EVERY_PAGE),
     # Controls under the prose, and what they report ("Copied").
     Hook("answer_skip", '[data-subtree*="aimba"]', "attribute", "medium", "3 public clients", ("2026-01", "2026-10")),
     Hook("answer_skip", '[data-xid="Gd7Hsc"]', "attribute", "medium", "6 public clients", ("2026-03", "2026-10")),
@@ -173,6 +228,8 @@ ANSWER_HOOKS = (
         "high",
         PAGES,
         ("2025-05", "2026-09"),
+        expected=EVERY_PAGE,
+        when='[data-container-id="rhs-col"]',
     ),
     Hook(
         "answer_chip",
@@ -183,7 +240,16 @@ ANSWER_HOOKS = (
         ("2025-05", "2026-09"),
     ),
     Hook("answer_chip", "[data-uuids]", "attribute", "high", PAGES, ("2025-02", "2025-05")),
-    Hook("answer_card", "[data-src-id]", "attribute", "high", PAGES, ("2025-11", "2026-07")),
+    Hook(
+        "answer_card",
+        "[data-src-id]",
+        "attribute",
+        "high",
+        PAGES,
+        ("2025-11", "2026-07"),
+        expected=EVERY_PAGE,
+        when='[data-container-id="rhs-col"]',
+    ),
     Hook("answer_snippet", "[data-crb-snippet-text]", "attribute", "high", "public parsers", ("2025-03", "2026-10")),
     Hook(
         "answer_marker",
@@ -230,6 +296,8 @@ ANSWER_HOOKS = (
         "one public client",
         ("2025-05", "2026-07"),
         "source_window",
+        expected=EVERY_PAGE,
+        when='[data-container-id="rhs-col"]',
     ),
     Hook(
         "answer_marker",
@@ -241,7 +309,17 @@ ANSWER_HOOKS = (
         "sources",
     ),
     # On all 22 whole answers of 2025-05 and later, on none of the 5 that were saved half-way.
-    Hook("answer_marker", '[data-subtree*="dfa"]', "attribute", "medium", PAGES, ("2025-05", "2026-07"), "follow_up"),
+    Hook(
+        "answer_marker",
+        '[data-subtree*="dfa"]',
+        "attribute",
+        "medium",
+        PAGES,
+        ("2025-05", "2026-07"),
+        "follow_up",
+        expected=EVERY_PAGE,
+        when='[data-container-id="rhs-col"]',
+    ),
     Hook("answer_marker", '[aria-controls="m-x-content"]', "aria", "low", PAGES, ("2025-03", "2026-07"), "expander"),
     Hook("answer_loading", "[role=progressbar]", "aria", "high", PAGES, ("2025-02", "2026-07")),
     # Google's own scripts take it away when the answer comes.
@@ -264,11 +342,13 @@ ANSWER_HOOKS = (
         ("2026-01", "2026-07"),
     ),
     # Both are on every page with an answer as well, hidden.
-    Hook("answer_declined", '[jsname="lGsj1"], [jsname="L1sC6e"]', "jsname", "medium", PAGES, ("2025-02", "2026-07")),
+    Hook(
+        "answer_declined", '[jsname="lGsj1"], [jsname="L1sC6e"]', "attribute", "medium", PAGES, ("2025-02", "2026-07")
+    ),
     Hook(
         "answer_offered",
         '[jsname="B76aWe"]',
-        "jsname",
+        "attribute",
         "low",
         "serp-spider/search-engine-google",
         ("2023-06", "2025-06"),
@@ -291,19 +371,36 @@ NEVER = (
 )
 
 REFUSALS = (
-    Refusal("sorry", address=rf"^{OWN}/sorry/", evidence="brekkylab/ailoy#380; seen 2022 to 2026-06"),
-    Refusal("consent", address=r"^consent\.(?:google|youtube)\.", evidence="benbusby/whoogle-search#243; seen 2026-03"),
-    Refusal("sorry", css=("form#captcha-form",), evidence="BlankTrail/google-serp-parser; seen 2022 to 2026-06"),
+    Refusal(
+        "sorry",
+        address=rf"^{OWN}/sorry/",
+        evidence="brekkylab/ailoy#380; seen 2022 to 2026-06",
+        held=("2022-01", "2026-06"),
+    ),
+    Refusal(
+        "consent",
+        address=r"^consent\.(?:google|youtube)\.",
+        evidence="benbusby/whoogle-search#243; seen 2026-03",
+        held=("2026-03", "2026-03"),
+    ),
+    Refusal(
+        "sorry",
+        css=("form#captcha-form",),
+        evidence="BlankTrail/google-serp-parser; seen 2022 to 2026-06",
+        held=("2022-01", "2026-06"),
+    ),
     Refusal(
         "consent",
         css=('form[action*="//consent.google."]', 'form[action*="//consent.youtube."]'),
         evidence="AWeirdDev/flights#15; seen 2026-03",
+        held=("2026-03", "2026-03"),
     ),
     Refusal(
         "captcha",
         css=(".g-recaptcha[data-sitekey]", 'iframe[src*="/recaptcha/"]', 'iframe[data-inert-src*="/recaptcha/"]'),
         unless_area=True,
         evidence="seen 2026-03",
+        held=("2026-03", "2026-03"),
     ),
     # In the <noscript> of every ordinary page too, hence only without a results area; its script usually reloads.
     Refusal(
@@ -312,6 +409,7 @@ REFUSALS = (
         unless_area=True,
         conclusive=False,
         evidence="BlankTrail/google-serp-parser; seen 2026-02",
+        held=("2026-02", "2026-02"),
     ),
 )
 
@@ -352,7 +450,7 @@ GOOGLE = Engine(
     links=LINKS,
     never=NEVER,
     refusals=REFUSALS,
-    layouts=("web", "classic"),
+    layouts=(("web", r"[?&]udm=14\b"), ("classic", r"[?&]q=")),
     answer=AnswerForm(
         "Google AI Overview",
         language=("data-rl", "lang"),
@@ -360,6 +458,7 @@ GOOGLE = Engine(
         never=(r"^(?:support|policies|accounts|myactivity|myadcenter)\.google\.",),
         requests=(rf"^{OWN}/async/folsrch$",),  # lazy answers, saved pages and blockers' lists since 2025-02
         one_place=True,
+        marks=("data-icl-uuid", "data-uuids", "id"),
     ),
     specimen=SPECIMEN,
     private=PRIVATE,

@@ -14,6 +14,7 @@ from typing import Self
 
 from ..errors import LabError
 from .chromium import Chromium, find_chromium
+from .mutations import MUTATIONS, Mutation
 from .repertoire import A_BING_CARD, ALL_ANSWER, NO_GOOGLE_ANSWER
 from .scenario import Scenario, Step, names, register, scenario
 from .server import Engine, Request, Server
@@ -22,10 +23,12 @@ from .truth import Mark, Truth, of_page, of_server
 __all__ = [
     "ALL_ANSWER",
     "A_BING_CARD",
+    "MUTATIONS",
     "NO_GOOGLE_ANSWER",
     "Chromium",
     "FakeWeb",
     "Mark",
+    "Mutation",
     "Request",
     "Scenario",
     "Step",

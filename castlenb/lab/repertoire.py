@@ -15,8 +15,8 @@ Brave answer and Bing does not."""
 _AT_ONCE = (Step(0, "head"), Step(0, "results"), Step(0, "end"))
 _FOUR_ONLY = (Step(0, "head"), Step(50, "results", last=4))
 
-_instant = Scenario("instant", "Everything at once and no scripts: for benchmarks.", _AT_ONCE, marks=False)
-_marked = replace(_instant, name="marked", about="Everything at once, with marks.", marks=True)
+INSTANT = Scenario("instant", "Everything at once and no scripts: for benchmarks.", _AT_ONCE, marks=False)
+_marked = replace(INSTANT, name="marked", about="Everything at once, with marks.", marks=True)
 
 
 def _grown(*at: tuple[float, int]) -> tuple[Step, ...]:
@@ -75,7 +75,7 @@ register(
 register(replace(_field, about="The field notes' DuckDuckGo: results.", answer=None), engine="duckduckgo")
 
 register(
-    _instant,
+    INSTANT,
     _marked,
     replace(_marked, name="classic", about="All the furniture, whatever the address asks for.", layout="classic"),
     replace(

@@ -10,6 +10,7 @@ Those that can be played by name are in ``repertoire.py``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..errors import LabError
@@ -92,6 +93,8 @@ class Scenario:
             (``document.write``). A script that only follows them runs after whoever observes the page has had their
             turn, and so notes too late an instant, by what that took.
         weight_kb: dead weight, as real pages have it: hidden mark-up and data, half and half.
+        alter: changes the mark-up of a results page before it is sent, piece by piece: a page whose head, results and
+            end come at once is one piece. See :mod:`castlenb.lab.mutations`.
     """
 
     name: str
@@ -116,6 +119,7 @@ class Scenario:
     marks: bool = True
     exact: bool = False
     weight_kb: int = 0
+    alter: Callable[[str], str] | None = None
 
 
 def scenario(name: str, engine: str | None = None, query: str = "") -> Scenario:

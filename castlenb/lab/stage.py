@@ -162,7 +162,10 @@ class Stage:
                 put(self._awaited, page.nonce, page, 32)
                 alike = False
             grouped = groupby(page.steps, key=lambda step: step.at_ms)
-            made = _Made([page.chunk(at_ms, steps) for at_ms, steps in grouped], page.headers())
+            chunks = [page.chunk(at_ms, steps) for at_ms, steps in grouped]
+            if (alter := scenario.alter) is not None:
+                chunks = [chunk._replace(text=alter(chunk.text.decode()).encode()) for chunk in chunks]
+            made = _Made(chunks, page.headers())
             if alike:
                 put(self._made, (request.target, scenario), made, 32)
         return made

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,26 @@ def answers_expression(spec: dict[str, Any]) -> str:
     """An expression that evaluates to the reader of AI answers alone."""
     built = f"const dom = {script('dom')}(spec, document);\nreturn {_answers()};"
     return f"((spec) => {{ {built} }})({json.dumps(spec, sort_keys=True)})"
+
+
+def check_expression(spec: dict[str, Any], hooks: Sequence[Mapping[str, Any]]) -> str:
+    """An expression that evaluates to what each hook finds on the page, as JSON text (see ``check.js``)."""
+    value = f"JSON.stringify(checker.check({json.dumps(hooks)}))"
+    return f"((spec) => {{ {_checking()}\nreturn {value}; }})({json.dumps(spec)})"
+
+
+def repair_expression(spec: dict[str, Any], hooks: Sequence[Mapping[str, Any]], value: str) -> str:
+    """An expression of the JSON text of ``value``, in which ``repair`` is ``repair.js`` for these hooks."""
+    made = f"const repair = {script('repair')}(dom, checker, {json.dumps(hooks)});"
+    return f"((spec) => {{ {_checking()}\n{made}\nreturn JSON.stringify({value}); }})({json.dumps(spec)})"
+
+
+def outline_expression(
+    spec: dict[str, Any], hooks: Sequence[Mapping[str, Any]], marks: Sequence[tuple[int, str, str]]
+) -> str:
+    """An expression that draws frames around what hooks find, on a replay (see ``outline.js``)."""
+    made = f"const drawn = {script('outline')}(dom, checker, {json.dumps(hooks)}, {json.dumps(marks)});"
+    return f"((spec) => {{ {_checking()}\n{made}\nreturn drawn; }})({json.dumps(spec)})"
 
 
 def inert_expression(html: str) -> str:
@@ -138,6 +158,12 @@ def _reading() -> str:
     return f"""((document) => {{
 const dom = {script("dom")}(spec, document);
 return {{ dom, reader: {script("read")}(spec, dom, document) }}; }})"""
+
+
+def _checking() -> str:
+    return f"""const {{ dom, reader }} = {_reading()}(document);
+const answers = {_answers()};
+const checker = {script("check")}(spec, dom, reader, answers);"""
 
 
 def _answers() -> str:

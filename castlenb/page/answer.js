@@ -7,6 +7,7 @@
 //   busy()           whether what `probe` found last shows that it is still being written
 //   html()           the mark-up of what `probe` found last; empty where there is nothing, or where it holds the results
 //   place()          where that is: {css, n}, the nth element that a selector finds; null where there is nothing
+//   where()          where the answer is as it stands; see below
 //   answer()         the same with text, citations and what a careful reader would want to know
 (function (spec, dom, prose, sources) {
   const plan = spec.answer;
@@ -16,7 +17,9 @@
   if (!plan) {
     const none = { state: "unsupported", chars: 0, signature: 0, markers: {}, wrapper: {} };
     const empty = { settled_by: null, label: null, header: null, text: null, language: null, placement: null, body: null };
-    return { probe: () => none, busy: () => false, html: () => "", place: () => null, answer: () => ({ ...none, ...empty, citations: [], claims: [], warnings: [] }) };
+    const nowhere = { found: [], whole: [], wrapper: null, bodies: [], css: null };
+    const answer = () => ({ ...none, ...empty, citations: [], claims: [], warnings: [], drift: [] });
+    return { probe: () => none, busy: () => false, html: () => "", place: () => null, where: () => nowhere, answer };
   }
 
   const RECHECK_MS = 200;
@@ -214,25 +217,44 @@
 
   // ---- the whole answer -------------------------------------------------------------------------------------------
 
-  function answer() {
-    const around = areas();
+  // Where the answer is as it stands: {found, whole, wrapper, bodies, css}; `found` is what each selector finds, `whole`
+  // what of it holds no results area. Without prose the best of the wrappers, without any null.
+  function where(around) {
     const found = WRAPPER.map((css) => [...dom.select(document, css)].filter((each) => !isAlike(each)));
-    const nothing = {
-      state: "absent", settled_by: null, label: plan.label, header: null, text: null, language: null, placement: null,
-      citations: [], claims: [], markers: NO_MARKERS, body: null, warnings: [], chars: 0, signature: 0,
-      wrapper: Object.fromEntries(WRAPPER.map((css, n) => [css, found[n].length > 0])),
-    };
     const candidates = [...new Set(found.flat())];
-    if (!candidates.length) return { ...nothing, state: isOffered() ? "offered" : "absent" };
     const whole = candidates.filter((each) => !isShell(each, around));
-    const warnings = drift(found, whole);
     for (const wrapper of whole) {
       const { bodies, css } = bodiesIn(wrapper, around);
-      if (bodies.length) return { ...nothing, ...read(wrapper, bodies, around, warnings), body: css, warnings };
+      if (bodies.length) return { found, whole, wrapper, bodies, css };
     }
-    const wrapper = whole[0] || candidates[0];
+    return { found, whole, wrapper: whole[0] || candidates[0] || null, bodies: [], css: null };
+  }
+
+  function answer() {
+    const around = areas();
+    const { found, whole, wrapper, bodies, css } = where(around);
+    const nothing = {
+      state: "absent", settled_by: null, label: plan.label, header: null, text: null, language: null, placement: null,
+      citations: [], claims: [], markers: NO_MARKERS, body: null, warnings: [], drift: [], chars: 0, signature: 0,
+      wrapper: Object.fromEntries(WRAPPER.map((css, n) => [css, found[n].length > 0])),
+    };
+    if (!wrapper) return { ...nothing, state: isOffered() ? "offered" : "absent" };
+    const warnings = drift(found, whole);
+    const lost = bodies.length ? missing(wrapper) : [];
+    if (bodies.length) return { ...nothing, ...read(wrapper, bodies, around, warnings), body: css, warnings, drift: lost };
     const state = whole.length ? silent(wrapper) : "shell";
     return { ...nothing, state, header: headerOf(wrapper), placement: placementOf(wrapper, around), warnings };
+  }
+
+  // Selectors that find something in every answer, and nothing or too much in this one.
+  const READ = ["answer_body", "answer_card", "answer_titles"];
+
+  function missing(wrapper) {
+    const few = (count, most) => count > 0 && (most === null || count <= most);
+    const there = ({ part, css, most }) =>
+      part === "answer_wrapper" ? few(dom.select(document, css).length, most) : isMarked(wrapper, css);
+    const asked = ({ part, when }) => (READ.includes(part) || part === "answer_wrapper") && (!when || isMarked(wrapper, when));
+    return spec.expected.filter((each) => asked(each) && !there(each)).map(({ part, css }) => [part, css]);
   }
 
   function read(wrapper, bodies, around, warnings) {
@@ -314,5 +336,5 @@
     return css === undefined ? null : { css, n: [...dom.select(document, css)].indexOf(at.wrapper) };
   }
 
-  return { probe, busy, html, place, answer };
+  return { probe, busy, html, place, where: () => where(areas()), answer };
 })

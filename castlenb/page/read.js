@@ -270,6 +270,20 @@
     return state("suspected_block");
   }
 
+  // Selectors that find something on every page with results, and do not on this one: nothing, too much, or, of what
+  // holds the results, something that holds none of them.
+  function drift(found) {
+    const boxes = found.map((each) => outermost.get(each)).filter(Boolean);
+    const fits = (part, css, most) => {
+      if (most === null) return dom.find(document, css) !== null;
+      const all = [...dom.select(document, css)];
+      const holds = (each) => boxes.some((box) => contains(each, box));
+      return all.length > 0 && all.length <= most && (!["scope", "area"].includes(part) || all.some(holds));
+    };
+    const asked = ({ part, when }) => !part.startsWith("answer") && (!when || dom.find(document, when) !== null);
+    return spec.expected.filter((each) => asked(each) && !fits(each.part, each.css, each.most)).map(({ part, css }) => [part, css]);
+  }
+
   function read(known = null) {
     const ready = dom.readyOf(document);
     const loading = ready === "loading";
@@ -290,6 +304,7 @@
       results: found,
       warnings: [...unsure, ...warnings],
       unsure,
+      drift: found.length ? drift(found) : [],
       url: location.href,
       title: dom.titleOf(document),
       lang: attribute(dom.rootOf(document), "lang"),

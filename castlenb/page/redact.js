@@ -168,10 +168,12 @@
       "viewBox d points transform fill stroke width height start http-equiv charset media colspan rowspan").split(" "),
   );
   const ADDRESSES = new Set(
-    "href src data-src data-url action formaction poster cite background xlink:href longdesc data-href ping".split(" "),
+    "href src action formaction poster cite background xlink:href longdesc ping".split(" "),
   );
+  const DEFERRED = /^data-(?:href|src|url)$/; // for a script to put in place
   // What identifies a mark of a source, and tells it (castlenb/page/sources.js).
-  const MARKS = new Set(["data-icl-uuid", "data-uuids"]);
+  const MARKS = new Set(spec.answer?.marks);
+  const LINKS = new Set(["href", ...(spec.answer?.addresses || [])]);
   const POINTERS = new Set(["id", "for", "aria-controls", "aria-labelledby", "aria-describedby", "aria-owns", "headers"]);
   const LABELS = new Set(["aria-label", "title", "alt", "placeholder", "label", "summary"]);
   const HOOKED = new Set([...SPEC.matchAll(/\[([\w-]+)(?=[\]~|^$*=])/g)].map(([, name]) => name));
@@ -303,11 +305,11 @@
 
   function changed(element, type, name, value, stays, dom) {
     if (name === "style") return uris(value, name);
-    if (name === "srcset" || name === "data-srcset") return "";
+    if (/^(?:data-)?srcset$/.test(name)) return "";
     if (name === "data-inert-src") return leading(value, name);
     if (name === "nonce" || name === "integrity") return "";
-    if (ADDRESSES.has(name) || /^(?:https?:)?\/\/|^\/\w|^data:/i.test(value)) {
-      if (stays && (name === "href" || name === "data-url") && dom.follow(element, value)) return value;
+    if (ADDRESSES.has(name) || DEFERRED.test(name) || /^(?:https?:)?\/\/|^\/\w|^data:/i.test(value)) {
+      if (stays && LINKS.has(name) && dom.follow(element, value)) return value;
       return link(value, url, name);
     }
     if (POINTERS.has(name)) return tokens(value, name);

@@ -15,7 +15,9 @@
 
   const isNever = (url) => NEVER.some((pattern) => pattern.test(url.host + url.pathname));
   const isControl = (element) => nameOf(element) === "button" || attribute(element, "role") === "button";
-  const addressOf = (element) => attribute(element, "href") || attribute(element, "data-url");
+  const ADDRESSES = spec.answer?.addresses || ["href"];
+  const ADDRESSED = ADDRESSES.map((name) => (name === "href" ? "a[href]" : `[${name}]`)).join(", ");
+  const addressOf = (element) => ADDRESSES.map((name) => attribute(element, name)).find(Boolean);
   const LENGTH = /^[\d:]+\s?\p{L}{0,3}$/u; // of a video: "4:21", "12m"
   const bare = (host) => host.replace(/^www\.(?=[^.]+\.)/, "");
 
@@ -25,7 +27,7 @@
   function cardsIn(wrapper) {
     const found = new Map();
     for (const box of CARD ? within(wrapper, CARD) : []) {
-      const anchor = addressOf(box) ? box : first(box, "a[href], [data-url]");
+      const anchor = addressOf(box) ? box : first(box, ADDRESSED);
       if (anchor && !found.has(anchor)) found.set(anchor, box);
     }
     for (const anchor of within(wrapper, "a[href][aria-label], a[href][aria-labelledby]")) {
@@ -186,7 +188,7 @@
   }
 
   const idOf = (chip) => {
-    for (const name of ["data-icl-uuid", "data-uuids", "id"]) {
+    for (const name of spec.answer.marks) {
       const marked = attribute(chip, name) !== null ? chip : first(chip, `[${name}]`);
       if (marked) return attribute(marked, name);
     }

@@ -185,6 +185,6 @@ def _arms(engines: Sequence[Engine], levels: Mapping[str, Sequence[str]]) -> lis
         (engine.name, layout, visibility)
         for engine in engines
         for layout, visibility in product(
-            [each for each in levels["layout"] if each in engine.layouts] or ["default"], levels["visibility"]
+            [each for each in levels["layout"] if each in dict(engine.layouts)] or ["default"], levels["visibility"]
         )
     ]

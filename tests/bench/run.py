@@ -12,10 +12,21 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from . import capturing, reading, searching, starting, talking, timing, watching
+from . import (
+    capturing,
+    reading,
+    repairing,
+    searching,
+    starting,
+    talking,
+    timing,
+    verifying,
+    watching,
+)
 from .rows import MEASURES, Row
 
-THEMES = (starting, talking, reading, searching, watching, timing, capturing)  # importing them registers their measures
+# Importing them registers their measures.
+THEMES = (starting, talking, reading, searching, watching, timing, capturing, verifying, repairing)
 RESULT = Path("build/bench.json")
 COLUMNS = ("name", "unit", "value", "peer value", "ratio", "≤ 95 %", "limit", "n", "")
 
