@@ -76,16 +76,19 @@ class Private:
         account: selectors for who is signed in.
         location: selectors for where they are, and the footer that says how that is known.
         asked: query parameters and fields that are part of the question; all others of its own links are emptied.
+        plain: attributes of its own that are the same for everybody, beside HTML's.
     """
 
     account: tuple[str, ...] = ()
     location: tuple[str, ...] = ()
     asked: tuple[str, ...] = ("q",)
+    plain: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """As ``page/redact.js`` takes it."""
         places = [("account", css) for css in self.account] + [("location", css) for css in self.location]
-        return {"people": [{"what": what, "css": css} for what, css in places], "asked": list(self.asked)}
+        people = [{"what": what, "css": css} for what, css in places]
+        return {"people": people, "asked": list(self.asked), "plain": list(self.plain)}
 
 
 @dataclass(frozen=True)

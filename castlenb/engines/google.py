@@ -437,6 +437,7 @@ PRIVATE = Private(
         "#swml",
     ),
     asked=("q", "hl", "gl", "udm", "tbm", "tbs", "as_qdr", "start", "num", "safe", "lr", "cr", "filter"),
+    plain=("jsname", "jsaction", "jscontroller", "jsmodel"),
 )
 
 GOOGLE = Engine(

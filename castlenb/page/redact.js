@@ -164,8 +164,8 @@
   // ---- a copy -----------------------------------------------------------------------------------------------------
 
   const PLAIN = new Set(
-    ("class role lang dir hidden open type rel target tabindex jsname jsaction jscontroller jsmodel xmlns viewbox " +
-      "viewBox d points transform fill stroke width height start http-equiv charset media colspan rowspan").split(" "),
+    ("class role lang dir hidden open type rel target tabindex xmlns viewbox " +
+      "viewBox d points transform fill stroke width height start http-equiv charset media colspan rowspan").split(" ").concat(places.plain),
   );
   const ADDRESSES = new Set(
     "href src action formaction poster cite background xlink:href longdesc ping".split(" "),

@@ -216,9 +216,11 @@ def test_a_drift_warning_carries_its_page(lab: cn.Lab, monkeypatch: pytest.Monke
     hooks = (*(hook for hook in google.hooks if hook not in known), *moved)
     monkeypatch.setitem(ENGINES, "google", replace(google, hooks=hooks))
     found = cn.search(QUERY, browser=lab.browser)
-    [warning] = [each for each in found.warnings if isinstance(each, Drift)]
+    warning, lost = [each for each in found.warnings if isinstance(each, Drift)]
     assert warning.startswith("no result is marked as one")
+    assert lost.startswith("heading [data-moved] is not on the page as expected")
     assert warning.capture is not None
+    assert lost.capture is warning.capture
     assert warning.capture.read(browser=lab.browser).records == found.records
     again = cn.search(QUERY, num_results=3, browser=lab.browser)
     assert again.warnings == found.warnings

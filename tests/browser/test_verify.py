@@ -105,6 +105,32 @@ def test_the_command_fails_where_something_has_drifted(
     assert said["repairs"][0]["proposal"] == "#tqm"
 
 
+@pytest.mark.proof
+def test_captures_and_their_files_are_checked_as_saved_pages_are(lab: cn.Lab, tmp_path: Path) -> None:
+    lab.play("unparseable", engine="google")
+    with pytest.raises(cn.UnparseableError) as refused:
+        cn.search(QUERY, browser=lab.browser)
+    kept = refused.value.capture
+    assert kept is not None
+    file = kept.save(tmp_path)
+    found = cn.verify(captures=[kept, file], browser=lab.browser, propose=False)
+    assert {seen.name for seen in found.pages} == {QUERY, file.name}
+    assert {(seen.engine, seen.url, seen.page_state) for seen in found.pages} == {("google", kept.url, "unparseable")}
+    assert {("heading", "missing")} <= {(check.hook.part, check.verdict) for check in found.drifted}
+
+
+@pytest.mark.proof
+def test_an_engine_in_a_cool_down_is_not_asked(lab: cn.Lab) -> None:
+    lab.play("challenge", engine="bing")
+    cn.verify(engines="bing", browser=lab.browser)
+    lab.web.play("instant", engine="bing")
+    found = cn.verify(engines="bing", browser=lab.browser)
+    assert isinstance(found.failures["bing"], cn.SearchChallengeError)
+    assert not found.holds
+    lab.browser.cleared()
+    assert cn.verify(engines="bing", browser=lab.browser).holds
+
+
 def test_what_can_not_be_read_is_an_error(lab: cn.Lab, tmp_path: Path) -> None:
     (tmp_path / "empty.html").write_text("")
     with pytest.raises(cn.CaptureError, match="none of the captures could be read"):
