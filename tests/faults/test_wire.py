@@ -37,7 +37,7 @@ OURS = re.compile(r"\b(?:prose\.write|dom\.before|port1\.close)\(")
 
 # What they write to is no page of anybody's, which a word of their own text tells: a document that DOMParser made of a
 # saved page's source, and a replay, inert and in a tab of ours.
-DETACHED = {"inert.js": "DOMParser", "grow.js": "replayed page"}
+DETACHED = {"inert.js": "DOMParser", "grow.js": "replayed page", "outline.js": "a replay"}
 
 
 @pytest.mark.proof
