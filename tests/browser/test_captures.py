@@ -135,6 +135,7 @@ def test_every_engine(lab: cn.Lab, engine: str, tmp_path: Path) -> None:
     assert kept.read(browser=lab.browser).records[: len(live)] == live.records
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(
     ("plays", "error"),
     [("unparseable", cn.UnparseableError), ("empty", cn.SuspectedBlockError), ("sorry-429", cn.SearchChallengeError)],
@@ -226,6 +227,7 @@ def test_a_drift_warning_carries_its_page(lab: cn.Lab, monkeypatch: pytest.Monke
     assert again.warnings == found.warnings
 
 
+@pytest.mark.proof
 def test_a_hostile_capture_opens_no_connection(lab: cn.Lab) -> None:
     listener = Listener()
     try:

@@ -38,6 +38,7 @@ def test_there_are_blocks() -> None:
     assert len(BLOCKS) >= 2
 
 
+@pytest.mark.proof
 def test_every_block_runs(stage: tuple[Started, cn.Lab]) -> None:
     (_, client), lab = stage
     for block in BLOCKS:
