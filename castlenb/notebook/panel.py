@@ -241,6 +241,7 @@ class _Column:
 
     def _clicked(self, _button: Any) -> None:
         if self._page is None:
+            self._panel.browser.cleared(self._engine)
             self._panel._start([self._engine])
             return
         self._panel.kept.append(self._page)
