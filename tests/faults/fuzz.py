@@ -242,13 +242,13 @@ _rows = st.fixed_dictionaries(
 )  # fmt: skip
 
 
-@target
 def as_told(rows: list[dict[str, Any]]) -> Any:
     """The rows as they come of a page: JSON.stringify escapes a surrogate only where its other half is missing."""
     text = json.dumps(rows, ensure_ascii=False)
     return page_scripts.said(re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text))
 
 
+@target
 @settings(max_examples=2 * EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(_rows, max_size=3), _texts, _texts, st.lists(_texts, max_size=2))
 def readings(rows: list[dict[str, Any]], query: str, url: str, warnings: list[str]) -> None:

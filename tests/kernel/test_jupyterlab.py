@@ -31,6 +31,7 @@ display(cn.search({query!r}, ai_answer=True, browser=browser).answer)
 display(cn.compare({query!r}, engines=["google", "bing", "duckduckgo", "brave"], browser=browser))
 display(cn.searches([{query!r}, "refused"], num_results=4, browser=browser))
 display(browser)
+browser.cleared()  # or the cells below would be refused as well
 """
 PANEL = "panel = cn.panel({query!r}, engines=['google', 'bing'], browser=browser)\npanel"
 HOSTILE = r"""
