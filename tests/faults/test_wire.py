@@ -35,7 +35,7 @@ ACTS = re.compile(
 # What our own scripts call by such a name, and which does no such thing.
 OURS = re.compile(r"\b(?:prose\.write|dom\.before|port1\.close)\(")
 # A page's source that a script is given to work on is data, and nothing of it runs.
-PAGES = re.compile(r'"(?:[^"\\]|\\.){1000,}"')
+PAGES = re.compile(r'"<(?:[^"\\]|\\.)*"')
 
 # What they write to is no page of anybody's, which a word of their own text tells: a document that DOMParser made of a
 # saved page's source, and a replay, inert and in a tab of ours.
