@@ -217,6 +217,10 @@ class Browser:
         """What is kept of this Chrome, by all castlenb on this machine; nothing is dialled for it."""
         return bridge.run(self._manners())
 
+    async def amanners(self) -> Manners:
+        """As :meth:`manners`, to be awaited."""
+        return await bridge.arun(self._manners())
+
     async def _manners(self) -> Manners:
         desk = await self._place()
         return await desk.book.run(partial(manners_of, desk))

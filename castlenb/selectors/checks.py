@@ -20,7 +20,6 @@ from ..refusals import check_refused
 from ..replays import ALL, OneTab, chrome, engine_of
 from ..several import together
 from ..snapshot import Capture, PathLike
-from ..target import BY_THE_LAB
 from ..visit import Errand, open_visitor
 from . import record, repair
 from .judge import Page, asked_of, verdict_on
@@ -107,7 +106,7 @@ async def verify(
         for ai in _layouts(engine, query)
     ]
     found = await _gathered(_live(each, extra, propose, house) for each in visits)
-    if history is not None or house.target.decided_by != BY_THE_LAB:
+    if history is not None or not (await house.amanners()).is_lab:
         record.keep(found, history)
     return found
 

@@ -49,7 +49,7 @@ def test_live_runs_are_kept_and_the_labs_only_where_asked_to(lab: cn.Lab, tmp_pa
     assert set(selectors.records(file)["verdict"]) == {"ok", "not_judgeable"}
     usual = selectors.history_file()
     before = usual.read_bytes() if usual.exists() else None
-    cn.verify(engines=["duckduckgo"], browser=lab.browser)
+    cn.verify(engines=["duckduckgo"], browser=lab.web.target)  # by its address, as by its own Browser
     assert (usual.read_bytes() if usual.exists() else None) == before
 
 
