@@ -14,10 +14,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
+from importlib import import_module
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from . import bridge, captures, lab, live, replays, selectors, serp, several, study
+from . import bridge, captures, lab, live, replays, serp, several
 from .answer import AIAnswer
 from .browser import Browser, BrowserLike
 from .errors import (
@@ -50,17 +51,21 @@ from .errors import (
 )
 from .kept import forget, reuse
 from .results import SearchPage
-from .selectors import Verification
 from .several import Comparison, Searches
 from .snapshot import Capture
-from .study import running
 from .target import BY_THE_LAB, TargetLike, resolve_target
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
+    from . import selectors, study
     from .lab import FakeWeb
     from .notebook.panel import Panel
+    from .selectors import Verification
+    from .study import running
+
+    measure = bridge.plain(running.measure)
+    verify = bridge.plain(selectors.verify)
 
 __version__ = "0.1.0"
 
@@ -69,10 +74,8 @@ replays.provide_throwaway(lab.throwaway)
 search = live.plain(serp.search, live.OfSearch)
 searches = live.plain(several.searches, live.OfSearches)
 compare = live.plain(several.compare, live.OfCompare)
-measure = bridge.plain(running.measure)
 read = bridge.plain(captures.read)
 capture = bridge.plain(captures.capture)
-verify = bridge.plain(selectors.verify)
 
 
 def replay(
@@ -194,6 +197,22 @@ class Lab:
 
 
 from . import aio  # noqa: E402  (last: it repeats the names above)
+
+
+def __getattr__(name: str) -> Any:
+    """Studies and selectors are rooms that a search does without: they are loaded when they are first named."""
+    if name in ("selectors", "study"):
+        return import_module(f".{name}", __name__)
+    made = (
+        import_module(".selectors", __name__).Verification if name == "Verification" else bridge.plain(aio.later(name))
+    )
+    globals()[name] = made
+    return made
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
 
 __all__ = [
     "AIAnswer",

@@ -8,20 +8,44 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from . import bridge, captures, live, replays, selectors, serp, several
+from . import bridge, captures, live, replays, serp, several
 from .browser import Browser, BrowserLike
 from .snapshot import Capture
-from .study import running
 from .target import TargetLike, resolve_target
+
+if TYPE_CHECKING:
+    from . import selectors
+    from .study import running
+
+    measure = bridge.marshalled(running.measure)
+    verify = bridge.marshalled(selectors.verify)
 
 search = live.marshalled(serp.search, live.OfSearch)
 searches = live.marshalled(several.searches, live.OfSearches)
 compare = live.marshalled(several.compare, live.OfCompare)
-measure = bridge.marshalled(running.measure)
 read = bridge.marshalled(captures.read)
 capture = bridge.marshalled(captures.capture)
-verify = bridge.marshalled(selectors.verify)
+
+_LATER = {"measure": ".study.running", "verify": ".selectors"}
+
+
+def later(name: str) -> Any:
+    """The coroutine function of that name from a room that a search does without, and that is loaded when it is named.
+
+    Raises:
+        AttributeError: there is none.
+    """
+    if name not in _LATER:
+        raise AttributeError(f"castlenb has no {name!r}")
+    return getattr(import_module(_LATER[name], __package__), name)
+
+
+def __getattr__(name: str) -> Any:
+    made = globals()[name] = bridge.marshalled(later(name))
+    return made
 
 
 def replay(
