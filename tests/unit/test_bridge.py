@@ -73,14 +73,15 @@ def test_the_wrapped_function_keeps_its_name_and_signature() -> None:
     assert (wrapped.__name__, wrapped.__doc__) == ("named", "Says so.")
 
 
-async def test_awaiting_from_another_loop_cancels_what_it_started() -> None:
+async def _cancelled(cleaning_up_s: float) -> threading.Event:
+    """Awaits what is cancelled and then takes so long to clean up; returns what is set when it has."""
     cleaned = threading.Event()
 
     async def long() -> None:
         try:
             await asyncio.sleep(60)
         finally:
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(cleaning_up_s)
             cleaned.set()
 
     waiting = asyncio.ensure_future(bridge.arun(long()))
@@ -88,24 +89,16 @@ async def test_awaiting_from_another_loop_cancels_what_it_started() -> None:
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
+    return cleaned
+
+
+async def test_awaiting_from_another_loop_cancels_what_it_started() -> None:
+    cleaned = await _cancelled(0.05)
     assert cleaned.is_set(), "the cancellation was raised before the work had cleaned up"
 
 
 async def test_a_cancelled_await_leaves_a_long_cleaning_up_behind() -> None:
-    cleaned = threading.Event()
-
-    async def long() -> None:
-        try:
-            await asyncio.sleep(60)
-        finally:
-            await asyncio.sleep(2)
-            cleaned.set()
-
-    waiting = asyncio.ensure_future(bridge.arun(long()))
-    await asyncio.sleep(0.1)
-    waiting.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await waiting
+    cleaned = await _cancelled(2)
     assert not cleaned.is_set(), "everything else on the caller's loop was held up until the work had cleaned up"
     assert await asyncio.to_thread(cleaned.wait, 20), "what was left behind did not go on"
 
