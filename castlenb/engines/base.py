@@ -160,8 +160,8 @@ class Engine:
         layouts: names of its layouts, each with a regular expression on the page's address; the first that matches is
             the page's. Empty where there is one layout.
         answer: its AI answer; ``None`` where it has none.
-        specimen: the least of a page that lists a result, as this engine marks it up. The reader rehearses on it while
-            the real page is on its way.
+        specimen: the least of a page that lists a result under an AI answer, as this engine marks it up. The reader
+            rehearses on it while the real page is on its way.
         private: where its pages tell of a person.
     """
 

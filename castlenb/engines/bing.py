@@ -310,7 +310,9 @@ REFUSALS = (
     ),
 )
 
-SPECIMEN = """<ol id="b_results">
+SPECIMEN = """<ol id="b_results"><li class="b_ans b_qnacdxcont"><div class="gs_caphead_main"><p>Some <b>words</b>.</p>
+<ul><li>More.</li></ul></div><div class="gs_cit_cont"><div class="gs_cit"><a href="https://c.example/"><div
+class="gs_cit_title">Three</div></a><div class="gs_cit_snippet">About it.</div></div></div></li>
 <li class="b_algo"><h2><a href="https://a.example/">One</a></h2><cite>https://a.example › b</cite>
 <div class="b_caption"><p><span>1 Feb 2026</span> · About it.</p></div></li>
 <li class="b_algo"><h2><a href="https://www.bing.com/ck/a?u=a1aHR0cHM6Ly9iLmV4YW1wbGUv">Two</a></h2>

@@ -213,7 +213,10 @@ REFUSALS = (
     ),
 )
 
-SPECIMEN = """<div id="results">
+SPECIMEN = """<div id="llm-snippet" class="snippet"><div class="chatllm-content llm-output"><p>Some <b>words</b>.<button
+class="inline-citation"></button></p><ul><li>More.</li></ul></div><div id="chatllm-actions"><div class="sources"><button
+class="logo-row" title="Three"></button></div></div></div>
+<div id="results">
 <div class="snippet" data-type="web">
 <a href="https://a.example/"><cite>a.example › b</cite><div class="title">One</div></a>
 <div class="generic-snippet"><div class="content"><span>1 Feb 2026</span> - About it.</div></div></div>

@@ -41,16 +41,18 @@ def on_new_documents(source: str) -> tuple[str, dict[str, Any]]:
 def script_with_reader(spec: dict[str, Any], body: str) -> str:
     """A script to add on every new document, top documents alone, in which ``body`` finds ``dom`` and ``reader``.
 
-    On a blank page it rehearses instead: the reader's code is compiled, which takes longer than reading does, while the
-    real page is on its way. For that it has to be run there at once (:func:`on_new_documents`); Chrome keeps what it
-    compiled for the same text in the same process, and a new tab's first navigation stays in it (Chromium 156).
+    On a blank page it rehearses instead, on the engine's specimen: our code is compiled, which takes longer than reading
+    does, while the real page is on its way. For that it has to be run there at once (:func:`on_new_documents`); Chrome
+    keeps what it compiled for the same text in the same process, and a new tab's first navigation stays in it
+    (Chromium 156).
     """
-    return _with_reader(json.dumps(spec, sort_keys=True), body)
+    return _on_document(json.dumps(spec, sort_keys=True), {}, "reader.read();", body)
 
 
 def script_with_answers(spec: dict[str, Any], body: str) -> str:
     """The same, in which ``body`` finds ``answers`` as well."""
-    return script_with_reader(spec, f"const answers = {_answers()};\n{body}")
+    rehearsal = "reader.read(); answers.probe(); answers.answer();"
+    return _on_document(json.dumps(spec, sort_keys=True), {"answers": _answers()}, rehearsal, body)
 
 
 def reader_expression(spec: dict[str, Any]) -> str:
@@ -132,25 +134,34 @@ def grow_script(frames: Sequence[Sequence[Any]], place: str) -> str:
 
 @cache
 def _init_script(spec: str, with_answers: bool, frames: bool) -> str:
-    answers, growth = "null", "null"
-    if with_answers:
-        answers, growth = _answers(), f"{script('growth')}(answers, {json.dumps(frames)})"
-    body = f"""const answers = {answers};
-const growth = {growth};
-const watcher = {script("watch")}(spec, reader, answers, growth);
-globalThis.castlenb = {{ reader, answers, growth, watcher }};"""
-    return _with_reader(spec, body)
+    pieces = {
+        "answers": _answers() if with_answers else "null",
+        "growth": f"{script('growth')}(answers, {json.dumps(frames)})" if with_answers else "null",
+        "watcher": f"{script('watch')}(spec, reader, answers, growth, document)",
+    }
+    # It waits for what never comes, is stopped, and says what there was.
+    endless = json.dumps({"results": 2, "quiet_ms": 0, "empty_ms": 0, "answer": {"horizon_ms": 1e9}})
+    rehearsal = f"watcher.wait({endless}); watcher.now();"
+    return _on_document(spec, pieces, rehearsal, "globalThis.castlenb = { reader, answers, growth, watcher };")
 
 
-def _with_reader(spec: str, body: str) -> str:
+def _on_document(spec: str, pieces: Mapping[str, str], rehearsal: str, body: str) -> str:
+    names = ", ".join(["dom", "reader", *pieces])
+    made = "\n".join(f"const {name} = {piece};" for name, piece in pieces.items())
     return f"""(() => {{ if (window !== window.top) return;
 const spec = {spec};
-const reading = {_reading()};
+const build = (document) => {{
+const {{ dom, reader }} = {_reading()}(document);
+{made}
+return {{ {names} }}; }};
 if (location.href.split("#", 1)[0] === "about:blank") {{
-  setTimeout(() => reading(new DOMParser().parseFromString(spec.specimen, "text/html")).reader.read());
+  setTimeout(() => {{
+    const {{ {names} }} = build(new DOMParser().parseFromString(spec.specimen, "text/html"));
+    {rehearsal}
+  }});
   return;
 }}
-const {{ dom, reader }} = reading(document);
+const {{ {names} }} = build(document);
 {body} }})()"""
 
 
@@ -168,9 +179,9 @@ const checker = {script("check")}(spec, dom, reader, answers);"""
 
 def _answers() -> str:
     return f"""(() => {{
-const prose = {script("prose")}(spec, dom);
-const sources = {script("sources")}(spec, dom, prose);
-const answers = {script("answer")}(spec, dom, prose, sources);
+const prose = {script("prose")}(spec, dom, document);
+const sources = {script("sources")}(spec, dom, prose, document);
+const answers = {script("answer")}(spec, dom, prose, sources, document);
 return answers; }})()"""
 
 

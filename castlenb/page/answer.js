@@ -9,7 +9,7 @@
 //   place()          where that is: {css, n}, the nth element that a selector finds; null where there is nothing
 //   where()          where the answer is as it stands; see below
 //   answer()         the same with text, citations and what a careful reader would want to know
-(function (spec, dom, prose, sources) {
+(function (spec, dom, prose, sources, document) {
   const plan = spec.answer;
   const part = (name) => spec.parts[`answer_${name}`];
   const { contains, closest, connected, first, within, attribute, textOf, parentOf, is, collapse } = dom;

@@ -5,7 +5,7 @@
 //   speaks(root)    whether there is any prose yet; stops at the first word
 //   mentions(root)  the same without asking for styles: hidden words count
 //   shown(roots)    how many characters of prose the page shows there, counted without the rules of `write`
-(function (spec, dom) {
+(function (spec, dom, document) {
   const { parentOf, firstOf, nextOf, kindOf, textOf, nameOf, contains, matches, closest, attribute, first, within } = dom;
   const { says, collapse, is } = dom;
 

@@ -1,7 +1,7 @@
 // What an AI answer cites: the cards of its sources, and the links in its prose; which claim names which of them.
 //
 //   read(wrapper, bodies, chips)   {citations, claims}
-(function (spec, dom, prose) {
+(function (spec, dom, prose, document) {
   const { parts } = spec;
   const { contains, closest, first, within, attribute, textOf, parentOf, nameOf, lines, textIn, collapse, says } = dom;
 

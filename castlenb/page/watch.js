@@ -6,7 +6,7 @@
 // milliseconds since this document's navigation started. The page is only ever looked at.
 //
 // `answers` and `growth` are null where nobody asked for the page's AI answer.
-(function (spec, reader, answers, growth) {
+(function (spec, reader, answers, growth, document) {
   const HEARTBEAT_MS = 250;
   const MOST_GAPS = 1000; // between heartbeats that are kept: some four minutes' worth
   const SOONEST_MS = 20; // before looking again at a page that has not changed

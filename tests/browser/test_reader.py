@@ -416,18 +416,23 @@ class TestStates:
 
 @pytest.mark.parametrize("name", list(ENGINES))
 def test_the_specimen_of_each_engine_lists_two_results(one_lab: cn.Lab, name: str) -> None:
-    """What the reader rehearses on has to take it the whole way."""
-    with replayed(one_lab, ENGINES[name].specimen, engine=name) as opened:
+    """What the readers rehearse on has to take them the whole way."""
+    whose = ENGINES[name]
+    with replayed(one_lab, whose.specimen, engine=name) as opened:
         found = opened.read()
+        answer = opened.evaluate(f"{scripts.answers_expression(whose.spec())}.answer()")
     assert titles(found) == ["One", "Two"]
     assert urls(found) == ["https://a.example/", "https://b.example/"]
     assert all(record["snippet"] for record in found.records)
+    if whose.answer is not None:
+        assert answer["text"] == "Some words.\n\n- More."
+        assert [each["title"] for each in answer["citations"]] == ["Three"]
 
 
 def test_rehearsing_leaves_the_blank_page_as_it_was(one_lab: cn.Lab) -> None:
-    script = scripts.script_with_reader(ENGINES["google"].spec(), "globalThis.castlenb = reader;")
+    script = scripts.init_script(ENGINES["google"].spec(), answers=True)
     rehearsed = script.replace(
-        ".reader.read())", ".reader.read().results.length === 2 && (globalThis.rehearsed = true))"
+        "watcher.now();", "globalThis.rehearsed = ['words', '\"One\"'].every((each) => watcher.now().includes(each));"
     )
     assert rehearsed != script
     blank, ran = bridge.run(_on_a_blank_page(one_lab.browser, rehearsed))
