@@ -41,10 +41,10 @@ def on_new_documents(source: str) -> tuple[str, dict[str, Any]]:
 def script_with_reader(spec: dict[str, Any], body: str) -> str:
     """A script to add on every new document, top documents alone, in which ``body`` finds ``dom`` and ``reader``.
 
-    On a blank page it rehearses instead, on the engine's specimen: our code is compiled, which takes longer than reading
-    does, while the real page is on its way. For that it has to be run there at once (:func:`on_new_documents`); Chrome
-    keeps what it compiled for the same text in the same process, and a new tab's first navigation stays in it
-    (Chromium 156).
+    On a blank page it rehearses instead, on the engine's specimen: our code is compiled, which takes longer than
+    reading does, while the real page is on its way. For that it has to be run there at once
+    (:func:`on_new_documents`); Chrome keeps what it compiled for the same text in the same process, and a new tab's
+    first navigation stays in it (Chromium 156).
     """
     return _on_document(json.dumps(spec, sort_keys=True), {}, "reader.read();", body)
 
