@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from .agent import agent_text, error_text
 from .clean import one_line
+from .curve import growth_html, growth_text
 from .markdown import page_markdown
 from .markup import (
     answer_html,
@@ -36,6 +37,8 @@ __all__ = [
     "error_text",
     "facts_html",
     "failures_html",
+    "growth_html",
+    "growth_text",
     "line_html",
     "one_line",
     "page_markdown",

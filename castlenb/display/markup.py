@@ -40,7 +40,7 @@ def search_page_html(data: Mapping[str, Any]) -> str:
         an HTML fragment. Its style reaches nothing but itself.
     """
     listed = _listed(data)
-    return _render(
+    return render(
         "search_page.html",
         **listed,
         page=address(data.get("url")),
@@ -53,13 +53,13 @@ def search_page_html(data: Mapping[str, Any]) -> str:
 def answer_html(data: Mapping[str, Any]) -> str:
     """An AI answer on a card; takes what :func:`.answer_text` takes."""
     answer = {**_answer(data), "generated": NOT_A_SOURCE}
-    return _render("answer.html", answer=answer, warnings=data.get("warnings") or [])
+    return render("answer.html", answer=answer, warnings=data.get("warnings") or [])
 
 
 def comparison_html(data: Mapping[str, Any]) -> str:
     """Engines side by side; takes what :func:`.comparison_text` takes."""
     rows = [_target(row) for row in data["targets"]]
-    return _render(
+    return render(
         "comparison.html",
         engines=", ".join(data["engines"]),
         query=data["query"],
@@ -86,7 +86,7 @@ def searches_html(data: Mapping[str, Any]) -> str:
     """
     pages, failures = data["pages"], data["failures"]
     count = counted(len(pages) + len(failures), "search", "searches")
-    return _render(
+    return render(
         "searches.html",
         count=f"{count}, {len(failures)} failed" if failures else count,
         pages=[_listed(page) for page in pages],
@@ -101,12 +101,12 @@ def line_html(text: str) -> str:
 
 def failures_html(failures: Sequence[Mapping[str, Any]]) -> str:
     """What went wrong and what a person can do: dicts with ``message`` and ``human_url``."""
-    return _render("failures.html", failures=[_failure(failure) for failure in failures])
+    return render("failures.html", failures=[_failure(failure) for failure in failures])
 
 
 def facts_html(facts: Sequence[tuple[str, object]]) -> str:
     """A few facts by name."""
-    return _render("facts.html", facts=facts)
+    return render("facts.html", facts=facts)
 
 
 def _listed(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -146,7 +146,7 @@ def verification_html(data: Mapping[str, Any]) -> str:
             ``title``, ``at``, ``url``, ``checks``: dicts with ``verdict part hook found expected placement why
             sample``, of which those that are not ok are shown first; ``picture``: a JPEG in base64, or None.
     """
-    return _render(
+    return render(
         "verification.html",
         count=counted(len(data["pages"]), "page"),
         lines=data["lines"],
@@ -167,7 +167,7 @@ def capture_html(data: Mapping[str, Any]) -> str:
     facts = [("address", address(data["url"])), ("taken at", _day(data["captured_at"])), *data["facts"]]
     rows = [[_word(each.get(name)) for name in ("what", "where", "count")] for each in data["redacted"]]
     kinds = dict.fromkeys(one_line(what, 40) for what, *_ in rows)
-    return _render(
+    return render(
         "capture.html",
         engine=data["engine_label"],
         query=data["query"],
@@ -195,7 +195,7 @@ def run_html(data: Mapping[str, Any]) -> str:
     """
     told = data["outcomes"]
     warmups = f"; {counted(data['warmups'], 'trial is a warm-up', 'trials are warm-ups')}" if data["warmups"] else ""
-    return _render(
+    return render(
         "run.html",
         title=f"{counted(data['trials'], 'trial')} of {', '.join(data['engines']) or 'no engine'}",
         count=f"{counted(data['queries'], 'query', 'queries')}{warmups}",
@@ -305,7 +305,8 @@ def _environment() -> Environment:
     return environment
 
 
-def _render(template: str, **context: Any) -> str:
+def render(template: str, **context: Any) -> str:
+    """One of the templates beside this file, filled in; all that it is given is escaped."""
     return _environment().get_template(template).render(context)
 
 

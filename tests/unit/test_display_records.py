@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,9 @@ import pytest
 from hypothesis import given
 
 import castlenb as cn
-from castlenb.display import capture_html, run_html, verification_html
+from castlenb.display import capture_html, growth_html, growth_text, run_html, verification_html
 from castlenb.study import Run
+from castlenb.study.bar import Bar
 
 from .test_display import HOSTILE, HOSTILE_TITLES, NOT_LINKS, Seen, shape, unhurried
 from .test_snapshot import KEPT
@@ -172,3 +175,50 @@ def test_a_run_and_a_kept_page_of_a_megabyte_stay_readable(tmp_path: Path) -> No
     kept = replace(KEPT, query=VAST, chrome=VAST, found=vast, redacted=({"what": VAST, "where": VAST, "count": 1},))
     assert len(kept._repr_html_()) < 20_000
     assert len(repr(kept)) < 200
+
+
+def grown(**changes: Any) -> dict[str, Any]:
+    curve = [(1000.0, 0), (2000.0, 50), (3000.0, 100)]
+    told = {"engine_label": "Google", "query": "tea", "state": "settled", "curve": curve}
+    return {**told, "horizon_ms": 4000.0, "observed_ms": 4000.0, **changes}
+
+
+def test_growth_is_a_step_for_each_change() -> None:
+    html = growth_html(grown())
+    assert 'points="0,0 140.0,0.0 140.0,0.0 280.0,0.0 280.0,45.0 420.0,45.0 420.0,90.0 560.0,90.0"' in html
+    assert Seen(html).text == "Google tea settled, 100 characters in 3 changes 0 s4 s"
+    assert growth_text(grown()) == f"|{' ' * 19}{'▄' * 10}{'█' * 11}| Google tea: settled, 100 characters in 3 changes"
+
+
+def test_growth_of_nothing_is_a_flat_line() -> None:
+    nothing = grown(curve=[], state="no_results", observed_ms=None)
+    assert 'points="0,0 560.0,0.0"' in growth_html(nothing)
+    assert growth_text(nothing) == f"|{' ' * 40}| Google tea: no results"
+
+
+@pytest.mark.parametrize("words", HOSTILE_TITLES)
+def test_the_query_of_a_growth_curve_is_only_words(words: str) -> None:
+    assert shape(growth_html(grown(query=words))) == shape(growth_html(grown(query="x")))
+
+
+class Terminal(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("show", "growth"), [(True, True), (True, False), (False, True)])
+def test_a_study_is_followed_on_a_terminal_and_nowhere_else(
+    monkeypatch: pytest.MonkeyPatch, show: bool, growth: bool
+) -> None:
+    trial = {"engine": "google", "query": "tea", "ai_state": "settled", "horizon_ms": 4000.0, "observed_ms": 4000.0}
+    record = {"trial": trial, "growth": {"t_ms": [1000.0], "chars": [1234]}}
+    for stream in (Terminal(), StringIO()):
+        monkeypatch.setattr(sys, "stderr", stream)
+        bar = Bar(2, 0, show, growth)
+        bar.advance(record)
+        bar.close()
+        told = stream.getvalue()
+        assert ("1/2" in told) is (show and stream.isatty())
+        assert ("| Google tea: settled, 1,234 characters in 1 change\n" in told) is (
+            show and growth and stream.isatty()
+        )
