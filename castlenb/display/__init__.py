@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from .agent import agent_text, error_text
 from .clean import one_line
+from .curve import growth_html, growth_text
 from .markdown import page_markdown
 from .markup import (
     answer_html,
+    capture_html,
     comparison_html,
     facts_html,
     failures_html,
     line_html,
+    run_html,
     search_page_html,
     searches_html,
     verification_html,
@@ -27,15 +30,19 @@ __all__ = [
     "agent_text",
     "answer_html",
     "answer_text",
+    "capture_html",
     "comparison_html",
     "comparison_text",
     "counted",
     "error_text",
     "facts_html",
     "failures_html",
+    "growth_html",
+    "growth_text",
     "line_html",
     "one_line",
     "page_markdown",
+    "run_html",
     "search_page_html",
     "search_page_text",
     "searches_html",

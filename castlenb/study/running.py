@@ -6,13 +6,12 @@ import asyncio
 import contextlib
 import json
 import os
-import time
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from ..browser import Browser, BrowserLike, browser_for
 from ..errors import JournalError, StudyError
 from ..pacing import PaceLike, in_words, rates
 from . import provenance
+from .bar import Bar
 from .block import Job, Lane, measure_block
 from .journal import Journal, Record, gathered, plain_rows
 from .planning import CONDITIONS, ENGINES, checked, plan_hash
@@ -55,6 +55,7 @@ async def run(
     signed_in: str | None = None,
     network: str | None = None,
     progress: bool = True,
+    growth: bool = False,
 ) -> Run:
     """Carries out a plan, one trial at a time in each Chrome, and returns all that was measured.
 
@@ -86,7 +87,8 @@ async def run(
         hl, gl: language and country, as for :func:`castlenb.search`.
         vantage: label of the place that the Chrome looks at the web from.
         signed_in, network: labels for the record. Never an account's name.
-        progress: show a bar.
+        progress: show a bar, in a notebook or on a terminal.
+        growth: draw how the answer of the last trial grew, with the bar.
 
     Raises:
         JournalError: the journal can not be written. Before the first query where that can be known; later on
@@ -128,7 +130,7 @@ async def run(
         "hl": hl,
         "gl": gl,
     }
-    study = _Study(table, settings, header, client, _journal_path(journal, settings.run_id), progress)
+    study = _Study(table, settings, header, client, _journal_path(journal, settings.run_id), progress, growth)
     try:
         if executor is None:
             await study.sit(places)
@@ -190,6 +192,7 @@ class _Study:
         client: those that tell of who measures, now.
         path: of the journal.
         progress: whether to show a bar.
+        growth: whether to draw with it how the last answer grew.
     """
 
     def __init__(
@@ -200,6 +203,7 @@ class _Study:
         client: Mapping[str, Any],
         path: Path,
         progress: bool,
+        growth: bool,
     ) -> None:
         self._journal = Journal(path)
         self._chromes: list[dict[str, str]] = []
@@ -219,7 +223,7 @@ class _Study:
         except BaseException:
             self._journal.close()
             raise
-        self._bar = _Bar(len(rows), len(rows) - len(left), progress)
+        self._bar = Bar(len(rows), len(rows) - len(left), progress, growth)
 
     def _resumed(self, settings: Settings, header: Mapping[str, Any]) -> Settings:
         """The settings, with the run's own name where the journal holds one already."""
@@ -288,7 +292,7 @@ class _Study:
         if chrome not in self._chromes:
             self._chromes.append(chrome)
             await asyncio.to_thread(self._note, "run", **self._where())
-        self._bar.advance(trial)
+        self._bar.advance(record)
 
     def _where(self) -> dict[str, Any]:
         trials = [line["trial"] for line in self._journal.lines if line["kind"] == "trial"]
@@ -315,33 +319,6 @@ class _Study:
             with contextlib.suppress(JournalError):
                 self._end()
         self._journal.close()
-
-
-class _Bar:
-    """How far the study is, what it is doing, and when it will have ended."""
-
-    def __init__(self, planned: int, done: int, show: bool) -> None:
-        from tqdm.auto import tqdm
-
-        self._bar = tqdm(total=planned, initial=done, unit="trial", disable=not show, dynamic_ncols=True)
-        self._begun, self._began_with = time.monotonic(), done
-
-    def tell(self, trial: Trial, state: str) -> None:
-        self._bar.set_postfix_str(f"{trial['engine']} {state}{self._ends()}")
-
-    def advance(self, trial: Trial) -> None:
-        self._bar.update()
-        self._bar.set_postfix_str(f"{trial['engine']} {trial['ai_state'] or trial['outcome']}{self._ends()}")
-
-    def close(self) -> None:
-        self._bar.close()
-
-    def _ends(self) -> str:
-        done = self._bar.n - self._began_with
-        if done < 1:
-            return ""
-        left = (self._bar.total - self._bar.n) * (time.monotonic() - self._begun) / done
-        return f", ends about {datetime.now() + timedelta(seconds=left):%H:%M}"
 
 
 @asynccontextmanager

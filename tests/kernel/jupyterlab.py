@@ -21,7 +21,7 @@ from castlenb import bridge
 from castlenb.cdp.connection import Connection, Session
 from castlenb.cdp.endpoint import discover
 
-WIDTH, HEIGHT = 1280, 5000
+WIDTH, HEIGHT = 1280, 9000
 """Of the window: so tall that nothing has to be scrolled to."""
 
 SETTINGS = {

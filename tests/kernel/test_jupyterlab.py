@@ -19,7 +19,8 @@ from .jupyterlab import Page
 
 pytestmark = pytest.mark.proof
 
-SHOTS = Path(__file__).parents[2] / "build" / "screenshots"
+ROOT = Path(__file__).parents[2]
+SHOTS = ROOT / "build" / "screenshots"
 QUERY = "cold brew at home"
 
 DISPLAYS = """
@@ -31,6 +32,10 @@ display(cn.search({query!r}, ai_answer=True, browser=browser).answer)
 display(cn.compare({query!r}, engines=["google", "bing", "duckduckgo", "brave"], browser=browser))
 display(cn.searches([{query!r}, "refused"], num_results=4, browser=browser))
 display(browser)
+display(cn.Capture.load({data!r} + "/captures/lab-google.capture.gz"))
+kept = [{data!r} + f"/captures/lab-{{name}}.capture.gz" for name in ("google", "google-unparseable", "bing")]
+display(cn.verify(captures=kept, browser=browser))
+display(cn.study.Run.load({data!r} + "/runs/lab-2026-11-30.jsonl"))
 browser.cleared()  # or the cells below would be refused as well
 """
 PANEL = "panel = cn.panel({query!r}, engines=['google', 'bing'], browser=browser)\npanel"
@@ -47,9 +52,20 @@ rows = tuple({**row, "title": whole, "snippet": whole, "site": whole, "date": wh
 answer = replace(page.answer, label=bad, text=bad, warnings=(bad,),
                  records=tuple({**each, "title": bad, "url": urls[0], "site": bad} for each in page.answer.records))
 page = replace(page, records=rows, answer=answer, query=bad, warnings=(bad,))
+run = cn.study.Run.load("DATA/runs/lab-2026-11-30.jsonl")
+words = {name: whole for name in ("query", "engine", "vantage", "error_message")}
+run = replace(run, trials=run.trials.assign(**words), runs=run.runs.assign(chrome=whole, vantage=whole, pace=whole))
+kept = cn.Capture.load("DATA/captures/lab-bing.capture.gz")
+checked = cn.verify(captures="DATA/captures/lab-google-unparseable.capture.gz", browser=browser)
+words = [{**each.found, "sample": bad, "where": bad} for each in checked.pages[0].checks]
+checks = tuple(replace(each, found=found, why=bad) for each, found in zip(checked.pages[0].checks, words))
+kept = replace(kept, query=bad, url=urls[0], chrome=bad, found={"page_state": bad, "answer_state": bad},
+               redacted=({"what": bad, "where": bad, "count": 1},) * 50)
 error = cn.SearchChallengeError("sorry", "google", bad, urls[0], bad, human_url=urls[0])
 display(page, page.answer, cn.Comparison((page,), {("bing", bad): error}, bad, ("google", "bing")),
         cn.Searches((page,), {("bing", bad): error}), HTML(page._repr_html_()))  # the widget that the panel uses
+display(run, kept, replace(checked, pages=(replace(checked.pages[0], name=bad, url=urls[0], checks=checks),),
+                           failures={bad: error}))
 """
 PWNED = """new Promise(done => {
     for (const link of document.querySelectorAll('.castlenb a')) link.dispatchEvent(new MouseEvent('mouseover'));
@@ -64,8 +80,12 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Page, cn.La
     folder = tmp_path_factory.mktemp("jupyterlab")
     with cn.Lab() as lab:
         lab.play("sorry", query="refused")
-        cells = [each.format(target=lab.web.target, query=QUERY) for each in (DISPLAYS, PANEL)]
-        with jupyterlab.server(folder, [*cells, HOSTILE]) as address, jupyterlab.page(lab.web.target) as page:
+        data = str(ROOT / "data")
+        cells = [each.format(target=lab.web.target, query=QUERY, data=data) for each in (DISPLAYS, PANEL)]
+        with (
+            jupyterlab.server(folder, [*cells, HOSTILE.replace("DATA", data)]) as address,
+            jupyterlab.page(lab.web.target) as page,
+        ):
             page.go(f"{address}/doc/tree/test.ipynb")
             page.until("document.querySelectorAll('.jp-CodeCell').length === 3", "the notebook did not open")
             page.until("window.jupyterapp?.commands.hasCommand('notebook:run-all-cells')", "JupyterLab is not ready")
@@ -95,7 +115,7 @@ def test_the_panel_searches_and_shows_rows(here: tuple[Page, cn.Lab, Path]) -> N
 
 def test_every_display_light_and_dark(here: tuple[Page, cn.Lab, Path]) -> None:
     page, *_ = here
-    names = ["search", "answer", "comparison", "searches", "browser"]
+    names = ["search", "answer", "comparison", "searches", "browser", "capture", "verification", "run"]
     for theme in ("Light", "Dark"):
         page.command("apputils:change-theme", f"{{theme: 'JupyterLab {theme}'}}")
         page.until(f"document.body.dataset.jpThemeName === 'JupyterLab {theme}'", "the theme did not change")
@@ -112,13 +132,13 @@ def test_every_display_light_and_dark(here: tuple[Page, cn.Lab, Path]) -> None:
 def test_hostile_words_stay_words(here: tuple[Page, cn.Lab, Path]) -> None:
     page, _, folder = here
     hostile = "document.querySelectorAll('.jp-CodeCell')[2]"
-    page.until(f"{hostile}.querySelectorAll('.castlenb').length === 5", page.js(f"{hostile}.innerText")[-3000:])
+    page.until(f"{hostile}.querySelectorAll('.castlenb').length === 8", page.js(f"{hostile}.innerText")[-3000:])
     assert page.js(PWNED) == 0
     assert page.js(TYPESET) == 0
     assert page.js(SCRIPTS) == []
     assert page.js(f"{hostile}.innerText.includes('<img src=x onerror=')")
     assert not page.js(f"{hostile}.innerText.includes(' 49 ')")
-    assert page.js(f"{hostile}.offsetHeight") < 6000, "it fills the notebook"
+    assert page.js(f"{hostile}.offsetHeight") < 9000, "it fills the notebook"
     assert page.js("Math.max(...[...document.querySelectorAll('.castlenb')].map(e => e.scrollWidth))") <= 1280
     page.shot(SHOTS / "hostile.png", ".jp-CodeCell:nth-of-type(3) .castlenb", 0)
 
@@ -129,7 +149,7 @@ def test_hostile_words_stay_words(here: tuple[Page, cn.Lab, Path]) -> None:
     html, _ = HTMLExporter().from_notebook_node(notebook)
     page.go("about:blank")
     page.fill(html)
-    page.until("document.querySelectorAll('.castlenb').length >= 8", "not shown")
+    page.until("document.querySelectorAll('.castlenb').length >= 15", "not shown")
     assert page.js(PWNED) == 0
     assert page.js(SCRIPTS) == []
     assert page.js("document.body.innerText.includes('<img src=x onerror=')")
