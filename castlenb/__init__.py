@@ -158,7 +158,7 @@ class Lab:
         web: the lab's server and Chromium; ``web.requests`` is what was asked of the engines.
 
     Raises (on entering):
-        LabError: Chromium or the server did not start, or the ``lab`` extra is not installed.
+        LabError: Chromium or the server did not start.
     """
 
     browser: Browser

@@ -413,11 +413,12 @@ REFUSALS = (
     ),
 )
 
-SPECIMEN = """<div id="rcnt"><div id="eKIzJc"><h1>AI</h1><div data-subtree="mfc"><div id="m-x-content"><div
-jsname="V3qe9d"><div data-subtree="aimc" data-complete="true"><div data-container-id="main-col"><div>Some <b>words</b>.<span
-data-animation-atomic><button data-icl-uuid="a" aria-label="C"></button></span></div><ul><li>More.</li></ul></div>
-<div data-container-id="rhs-col"><ul><li data-src-id="0"><a href="https://c.example/#:~:text=words"
-aria-label="Three"></a><div>Three</div><div>About it.</div><div>C</div></li></ul></div></div></div></div></div></div>
+SPECIMEN = """<div id="rcnt"><div id="eKIzJc"><h1>AI</h1><div data-subtree="mfc"><div id="m-x-content">
+<div jsname="V3qe9d"><div data-subtree="aimc" data-complete="true"><div data-container-id="main-col">
+<div>Some <b>words</b>.<span data-animation-atomic><button data-icl-uuid="a" aria-label="C"></button></span></div>
+<ul><li>More.</li></ul></div><div data-container-id="rhs-col"><ul><li data-src-id="0">
+<a href="https://c.example/#:~:text=words" aria-label="Three"></a><div>Three</div><div>About it.</div><div>C</div>
+</li></ul></div></div></div></div></div></div>
 <div id="search"><div id="rso">
 <div><div data-snhf="0"><a href="https://a.example/"><h3>One</h3><cite>https://a.example › b</cite></a></div>
 <div data-sncf="1"><span><span>1 Feb 2026</span> — </span><span>About it.</span></div></div>

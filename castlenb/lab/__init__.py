@@ -1,7 +1,7 @@
 """Engines of our own making and a throwaway Chromium to look at them with: for demos, tests and notebooks.
 
-Nothing here leaves the machine. The server's libraries (tornado, trustme: ``pip install "castlenb[lab]"``) are loaded
-when a :class:`FakeWeb` is started, and not before.
+Nothing here leaves the machine. The server's libraries (tornado, trustme) are loaded when a :class:`FakeWeb` is
+started, and not before.
 """
 
 from __future__ import annotations

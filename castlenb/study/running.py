@@ -21,7 +21,7 @@ from ..pacing import PaceLike, in_words, rates
 from . import provenance
 from .bar import Bar
 from .block import Job, Lane, measure_block
-from .journal import Journal, Record, gathered, plain_rows
+from .journal import Journal, Record, gathered, let_go, plain_rows
 from .planning import CONDITIONS, ENGINES, checked, plan_hash
 from .planning import plan as planned
 from .records import PLAN, SCHEMA_VERSION
@@ -130,7 +130,9 @@ async def run(
         "hl": hl,
         "gl": gl,
     }
-    study = _Study(table, settings, header, client, _journal_path(journal, settings.run_id), progress, growth)
+    path = _journal_path(journal, settings.run_id)
+    await let_go(path)
+    study = _Study(table, settings, header, client, path, progress, growth)
     try:
         if executor is None:
             await study.sit(places)

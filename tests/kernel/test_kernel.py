@@ -17,7 +17,11 @@ Started = tuple[KernelManager, BlockingKernelClient]
 
 
 def run(client: BlockingKernelClient, code: str, *, timeout: float = 30) -> dict[str, Any]:
-    """What the cell's reply says, and under ``shown`` the text it showed, widgets left out."""
+    """What the cell's reply says, and under ``shown`` the text it showed, widgets left out.
+
+    A kernel that has answered with an error passes over the cells that reach it in the next moment, "aborted" and
+    without any output, unless the one that failed was sent with ``stop_on_error=False``.
+    """
     shown: list[str] = []
 
     def hook(message: dict[str, Any]) -> None:
@@ -27,14 +31,15 @@ def run(client: BlockingKernelClient, code: str, *, timeout: float = 30) -> dict
         elif message["msg_type"] in ("execute_result", "display_data") and WIDGET not in content["data"]:
             shown.append(content["data"].get("text/plain", ""))
 
-    reply = client.execute_interactive(code, timeout=timeout, output_hook=hook)["content"]
+    reply = client.execute_interactive(code, timeout=timeout, output_hook=hook, stop_on_error=False)["content"]
+    assert reply["status"] != "aborted", "an earlier cell has failed, and this one was passed over"
     return {**reply, "shown": "".join(shown)}
 
 
 def interrupted(started: Started, code: str, under_way: Callable[[], object]) -> tuple[dict[str, Any], float]:
     """The reply to a cell that is stopped once ``under_way`` has returned, and the seconds from Stop to reply."""
     manager, client = started
-    message = client.execute(code)
+    message = client.execute(code, stop_on_error=False)  # see run()
     under_way()
     stopped = time.monotonic()
     manager.interrupt_kernel()

@@ -188,12 +188,3 @@ def test_importing_the_lab_loads_no_server() -> None:
     code = "import sys, castlenb.lab; print([name for name in ('tornado', 'trustme') if name in sys.modules])"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert said.strip() == "[]"
-
-
-@pytest.mark.parametrize("missing", ["tornado", "trustme"])
-def test_without_its_libraries_the_lab_says_what_to_install(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.partition(".")[0] == missing]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, missing, None)
-    with pytest.raises(LabError, match=rf'needs {missing}.*: pip install "castlenb\[lab\]"'), FakeWeb():
-        pass
