@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from . import bridge
+from . import bridge, display
 from .engines import Engine, EngineError
 from .engines import engine as engine_named
 from .errors import CaptureError, Misuse
@@ -113,8 +113,40 @@ class Capture:
     version: int = VERSION
 
     def __repr__(self) -> str:
-        state = self.found.get("page_state")
-        return f"Capture({self.engine}, {self.query!r}{f', {state}' if state else ''})"
+        state = self._read_then("page_state")
+        query = repr(display.one_line(self.query, 80))
+        return f"Capture({self.engine}, {query}{f', {state}' if state else ''})"
+
+    def _repr_html_(self) -> str:
+        results = self.found.get("results")
+        by = {"marker": " by the page's own sign", "quiet": " by its quiet"}.get(self._read_then("settled_by"), "")
+        holds = [f"{len(self.html):,} characters of HTML without scripts"]
+        if self.growth:
+            holds.append(display.counted(len(self.growth), "change") + " of the AI answer")
+        if self.hooks:
+            holds.append("what each hook found")
+        return display.capture_html(
+            {
+                "engine_label": engine_named(self.engine).label,
+                "query": self.query,
+                "url": self.url,
+                "captured_at": self.captured_at,
+                "results": results if type(results) is int else None,
+                "facts": [
+                    ("page", self._read_then("page_state").replace("_", " ")),
+                    ("asks for", self._read_then("challenge_kind")),
+                    ("AI answer", self._read_then("answer_state") + by),
+                    ("holds", ", ".join(holds)),
+                    ("Chrome", self.chrome),
+                ],
+                "redacted": self.redacted,
+            }
+        )
+
+    def _read_then(self, name: str) -> str:
+        """A word of ``found``, which in a stranger's file can be anything."""
+        said = self.found.get(name)
+        return display.one_line(said, 40) if isinstance(said, str) else ""
 
     def save(self, path: PathLike) -> Path:
         """Writes it to a file, or under a name of its own into a folder; returns where it is.

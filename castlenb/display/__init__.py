@@ -12,10 +12,12 @@ from .clean import one_line
 from .markdown import page_markdown
 from .markup import (
     answer_html,
+    capture_html,
     comparison_html,
     facts_html,
     failures_html,
     line_html,
+    run_html,
     search_page_html,
     searches_html,
     verification_html,
@@ -27,6 +29,7 @@ __all__ = [
     "agent_text",
     "answer_html",
     "answer_text",
+    "capture_html",
     "comparison_html",
     "comparison_text",
     "counted",
@@ -36,6 +39,7 @@ __all__ = [
     "line_html",
     "one_line",
     "page_markdown",
+    "run_html",
     "search_page_html",
     "search_page_text",
     "searches_html",

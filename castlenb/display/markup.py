@@ -24,6 +24,9 @@ CITATIONS_HEAD = 5
 TARGETS_HEAD = 12
 """Rows of a comparison that are shown before the reader asks for the rest."""
 
+ROWS_HEAD = 40
+"""Rows of a table of a study or of a kept page that are shown at all: its file can be a stranger's, of any length."""
+
 
 def search_page_html(data: Mapping[str, Any]) -> str:
     """A results page: its answer on a card of its own, then the numbered results.
@@ -132,37 +135,100 @@ def _failure(failure: Mapping[str, Any]) -> dict[str, Any]:
     return {**failure, "opens": address(failure.get("human_url"))}
 
 
-_CHECKS = ("verdict", "part", "hook", "found", "expected", "placement", "why", "sample")
+_FINE = ("part", "hook", "found (expected)", "where", "sample")
 
 
 def verification_html(data: Mapping[str, Any]) -> str:
     """A verification: a line for each engine, what to use in place of what is missing, and the checks of each page.
 
     Args:
-        data: ``lines``, sentences; ``repairs``, dicts with ``line``; ``pages``, dicts with ``title``, ``url``,
-            ``checks``: dicts with ``verdict part hook found expected placement why sample``, of which those that are
-            not ok are shown first; ``picture``: a JPEG in base64, or None.
+        data: ``lines``, dicts with ``text`` and ``holds``; ``repairs``, dicts with ``line``; ``pages``, dicts with
+            ``title``, ``at``, ``url``, ``checks``: dicts with ``verdict part hook found expected placement why
+            sample``, of which those that are not ok are shown first; ``picture``: a JPEG in base64, or None.
     """
     return _render(
         "verification.html",
+        count=counted(len(data["pages"]), "page"),
         lines=data["lines"],
         repairs=data["repairs"],
-        columns=_CHECKS,
+        columns=["verdict", *_FINE, "why"],
+        fine_columns=_FINE,
         pages=[_checked_page(page) for page in data["pages"]],
     )
 
 
+def capture_html(data: Mapping[str, Any]) -> str:
+    """A kept page: what it is of, what it holds, what was taken out of it.
+
+    Args:
+        data: ``engine_label query url captured_at results`` (how many, or None), ``facts``, pairs of a name and a value
+            of which those without one are left out; ``redacted``, dicts with ``what where count``.
+    """
+    facts = [("address", address(data["url"])), ("taken at", _day(data["captured_at"])), *data["facts"]]
+    rows = [[_word(each.get(name)) for name in ("what", "where", "count")] for each in data["redacted"]]
+    kinds = dict.fromkeys(one_line(what, 40) for what, *_ in rows)
+    return _render(
+        "capture.html",
+        engine=data["engine_label"],
+        query=data["query"],
+        count="" if data["results"] is None else counted(data["results"], "result"),
+        facts=[(name, value) for name, value in facts if value],
+        taken_out=f"Taken out, in {counted(len(rows), 'place')}: {', '.join(kinds)}",
+        rows=rows[:ROWS_HEAD],
+        more=len(rows[ROWS_HEAD:]),
+    )
+
+
+def _word(value: object) -> object:
+    """A value of a stranger's file, where it is one that can be shown."""
+    return value if isinstance(value, str | int) else ""
+
+
+def run_html(data: Mapping[str, Any]) -> str:
+    """A study: with what it was measured, how its trials ended, how long things took, what is to be said against it.
+
+    Args:
+        data: ``engines``; ``trials``, ``warmups`` and ``queries``, numbers; ``facts``, pairs of a name and a value;
+            ``varying``, the names of those that differ from run to run; ``outcomes``, dicts with ``engine``,
+            ``pages`` and ``answers``, words; ``latency_columns`` and ``latency``, rows of words; ``objections``,
+            sentences.
+    """
+    told = data["outcomes"]
+    warmups = f"; {counted(data['warmups'], 'trial is a warm-up', 'trials are warm-ups')}" if data["warmups"] else ""
+    return _render(
+        "run.html",
+        title=f"{counted(data['trials'], 'trial')} of {', '.join(data['engines']) or 'no engine'}",
+        count=f"{counted(data['queries'], 'query', 'queries')}{warmups}",
+        facts=data["facts"],
+        varying=data["varying"],
+        outcomes=[[each[name] for name in ("engine", "pages", "answers")] for each in told[:ROWS_HEAD]],
+        latency_columns=data["latency_columns"],
+        latency=data["latency"][:ROWS_HEAD],
+        left_out=len(told[ROWS_HEAD:]) + len(data["latency"][ROWS_HEAD:]),
+        objections=data["objections"][:ROWS_HEAD],
+    )
+
+
 def _checked_page(page: Mapping[str, Any]) -> dict[str, Any]:
-    checks = sorted(page["checks"], key=lambda check: check["verdict"] == "ok")
-    drifted = [check for check in checks if check["verdict"] != "ok"]
+    drifted = [check for check in page["checks"] if check["verdict"] != "ok"]
+    fine = [check for check in page["checks"] if check["verdict"] == "ok"]
     return {
         "title": page["title"],
+        "at": page["at"],
         "opens": address(page["url"]),
-        "drifted": drifted,
-        "count": f"{counted(len(checks), 'check')}, {len(drifted)} not ok",
-        "rows": [["" if check[name] is None else check[name] for name in _CHECKS] for check in checks],
+        "count": f"{counted(len(page['checks']), 'check')}, {len(drifted)} not ok",
+        "drifted": [[check["verdict"], *_checked(check), check["why"]] for check in drifted],
+        "holding": f"{counted(len(fine), 'hook')} as expected",
+        "fine": [_checked(check) for check in fine],
         "picture": page["picture"],
     }
+
+
+def _checked(check: Mapping[str, Any]) -> list[object]:
+    """A check's cells of the columns :data:`_FINE`."""
+    found = "?" if check["found"] is None else check["found"]
+    part = check["part"].replace("_", " ")
+    return [part, check["hook"], f"{found} ({check['expected']})", check["placement"], check["sample"]]
 
 
 def _hit(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -131,13 +131,12 @@ class Verification:
     def _shown(self) -> dict[str, Any]:
         pictures = self.pictures or (None,) * len(self.pages)
         return {
-            "lines": self.lines(),
+            "lines": [{"text": text, "holds": holds} for text, holds in self._told()],
             "repairs": [each.row() for each in self.proposed],
             "pages": [
                 {
-                    "title": " · ".join(
-                        filter(None, (engine_named(seen.engine).label, seen.layout, seen.name, seen.at))
-                    ),
+                    "title": " · ".join(filter(None, (engine_named(seen.engine).label, seen.layout, seen.name))),
+                    "at": seen.at[:10],
                     "url": seen.url,
                     "checks": [row for row in seen.rows() if row["verdict"] != "not_judgeable"],
                     "picture": taken and b64encode(taken).decode(),
@@ -147,16 +146,23 @@ class Verification:
         }
 
     def __str__(self) -> str:
-        return "\n".join(self.lines())
+        return "\n".join(display.one_line(line, 2_000) for line in self.lines()) or "no page was checked"
 
     def __repr__(self) -> str:
         return str(self)
 
     def lines(self) -> list[str]:
         """A line for each engine: whether its hooks hold, else what to do about those that do not."""
-        engines = dict.fromkeys(seen.engine for seen in self.pages)
-        told = [self._line(engine, [seen for seen in self.pages if seen.engine == engine]) for engine in engines]
-        return [*told, *(f"{name}: not checked: {failed}" for name, failed in self.failures.items())]
+        return [text for text, _ in self._told()]
+
+    def _told(self) -> Iterator[tuple[str, bool]]:
+        """The lines, each with whether it is a good one."""
+        for engine in dict.fromkeys(seen.engine for seen in self.pages):
+            pages = [seen for seen in self.pages if seen.engine == engine]
+            drifted = any(check.drifted for seen in pages for check in seen.checks)
+            yield self._line(engine, pages), not drifted and not any(map(_blocked, pages))
+        for name, failed in self.failures.items():
+            yield f"{name}: not checked: {failed}", False
 
     def _line(self, name: str, pages: Sequence[Seen]) -> str:
         label = engine_named(name).label
@@ -199,10 +205,6 @@ class Verification:
 
 
 _ALWAYS = ("scope", "area", "heading", "answer_wrapper")
-
-
-def _title(seen: Seen) -> str:
-    return " · ".join(filter(None, (engine_named(seen.engine).label, seen.layout, seen.name, seen.at)))
 
 
 def _blocked(seen: Seen) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .. import display
 from ..errors import RecordError
 from .journal import lines_of, read_frames
 from .records import SCHEMA, STRING, check_keys, conform
@@ -216,10 +217,15 @@ class Run:
 
         return plot_timeline(self, **options)
 
+    def _repr_html_(self) -> str:
+        from .shown import as_shown
+
+        return display.run_html(as_shown(self))
+
     def __repr__(self) -> str:
-        engines = ", ".join(dict.fromkeys(self.trials["engine"]))
-        of = f" of {engines}" if engines else ""
-        return f"Run({', '.join(self.runs['run_id'])}: {len(self.trials)} trials{of})"
+        engines = ", ".join(self.trials["engine"].dropna().unique())
+        of = f" of {display.one_line(engines, 120)}" if engines else ""
+        return f"Run({display.counted(len(self.trials), 'trial')}{of})"
 
 
 def _read_table(folder: Path, name: str) -> pd.DataFrame:

@@ -100,7 +100,7 @@ def settles(row: Mapping[str, Any]) -> str:
         return f"{median:.0f}{_interval(row, 'settle_p50')}; {_p90(row, 'settle')}; {growing}"
     low = known(row["settle_p50_low_ms"])
     at_least = f" (95 %: {low:.0f} or later)" if low is not None and np.isfinite(low) else ""
-    return f"> {row['settle_limit_ms']:.0f}, {growing}{at_least}"
+    return f"> {number(row['settle_limit_ms'])}, {growing}{at_least}"
 
 
 def _p90(row: Mapping[str, Any], name: str) -> str:
@@ -108,7 +108,7 @@ def _p90(row: Mapping[str, Any], name: str) -> str:
     if value is None:
         return "p90: n too small"
     if not np.isfinite(value):
-        return f"p90 > {row['settle_limit_ms']:.0f}"
+        return f"p90 > {number(row['settle_limit_ms'])}"
     return f"p90 {value:.0f}{_interval(row, f'{name}_p90')}"
 
 
@@ -141,12 +141,12 @@ def _remarks(row: Mapping[str, Any]) -> list[str]:
         settled = row["settle_n"] - row["settle_growing"]
         by_quiet = settled - row["settle_by_marker"]
         ways = [f"{row['settle_by_marker']} by a marker of the page"] * bool(row["settle_by_marker"])
-        ways += [f"{by_quiet} by {row['quiet_ms']:.0f} ms without a change"] * bool(by_quiet)
+        ways += [f"{by_quiet} by {number(row['quiet_ms'])} ms without a change"] * bool(by_quiet)
         said.append(f"settled: {', '.join(ways)}")
     if row["settle_growing"]:
         said.append(
-            f"growing: not settled by {row['settle_limit_ms']:.0f} ms, as far as can be told from pages watched for "
-            f"{row['horizon_ms']:.0f} ms"
+            f"growing: not settled by {number(row['settle_limit_ms'])} ms, as far as can be told from pages watched "
+            f"for {number(row['horizon_ms'])} ms"
         )
     for state, words in (("declined", "the page said that there is none"), ("offered", "offered on a click only")):
         if row[f"n_{state}"]:

@@ -80,7 +80,7 @@ def test_a_journal_becomes_frames(run: Run) -> None:
     assert list(run.growth["t_ms"]) == [0.0, 100.5, 201.0, 0.0, 100.5]
     assert run.runs.loc[0, "planned"] == 3
     assert run.runs.loc[0, "ended_at"] == pd.Timestamp("2026-11-30T22:10:00", tz="UTC")
-    assert repr(run) == "Run(r1: 3 trials of bing)"
+    assert repr(run) == "Run(3 trials of bing)"
 
 
 @pytest.mark.parametrize("form", ["copy.jsonl", "folder", "parquet"])
