@@ -181,7 +181,7 @@ class Lab:
         """As entering it, for a notebook, whose cells no ``with`` can span; ends with :meth:`close` or the process."""
         return self.__enter__()
 
-    def play(self, scenario: str, **where: Any) -> None:
+    def play(self, scenario: str | lab.Scenario, **where: Any) -> None:
         """Changes what is played, for one engine or one query where these are named; see ``FakeWeb.play``."""
         self.web.play(scenario, **where)
         self.browser.cleared()  # whom the last play turned away, this one does not

@@ -38,6 +38,10 @@ RECENCIES = ("day", "week", "month", "year")
 """The time ranges a search can be given. Not every engine has all of them."""
 
 
+BY_HAND = "set by hand"
+"""``Hook.evidence`` of a selector that somebody put in the place of another."""
+
+
 class EngineError(CastleError, ValueError):
     """The engine is not known, or it can not do what was asked of it."""
 
@@ -337,4 +341,4 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
 
 
 def _by_hand(css: str, model: Hook) -> Hook:
-    return dataclasses.replace(model, css=css, kind=kind_of(css), evidence="set by hand", held=("", ""))
+    return dataclasses.replace(model, css=css, kind=kind_of(css), evidence=BY_HAND, held=("", ""))

@@ -20,7 +20,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
-from .base import Engine, EngineError, Part
+from .base import BY_HAND, Engine, EngineError, Part
 
 FILE = "hooks.toml"
 
@@ -72,7 +72,11 @@ def overridden(engine: Engine) -> Engine:
 
 @lru_cache(maxsize=32)
 def _with(engine: Engine, own: tuple[Override, ...]) -> Engine:
+    # One that is used in place of the package's was made from one that had them already.
+    there = {(hook.part, hook.css) for hook in engine.hooks if hook.evidence == BY_HAND}
     for each in own:
+        if (each.part, each.css) in there:
+            continue
         others = [] if each.instead_of else [hook for hook in engine.hooks if hook.part == each.part]
         try:
             engine = engine.replace(each.part, each.css, *others, instead_of=each.instead_of)

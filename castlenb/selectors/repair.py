@@ -128,6 +128,14 @@ class Repair:
         css = json.dumps(self.css, ensure_ascii=False)
         return f'Hook("{self.part}", {css}, "{kind_of(self.css)}", "{self.hook.trust}", "{told}", {held}{rest}),'
 
+    @property
+    def override(self) -> str:
+        """The entry for the user's own ``hooks.toml``; see :mod:`castlenb.engines.overrides`."""
+        entry = {"part": self.part, "css": self.css, "instead_of": self.hook.css}
+        # A string of JSON is one of TOML as well.
+        told = (f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in entry.items())
+        return "\n".join((f"[[{self.engine}]]", *told))
+
     def row(self) -> dict[str, Any]:
         """As ``Verification.repairs`` shows it."""
         trial = self.trial

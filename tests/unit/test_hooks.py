@@ -13,6 +13,8 @@ from castlenb import cli, engines
 from castlenb.engines import ENGINES, Engine, EngineError, engine
 from castlenb.engines.base import PLACES, Hook, kind_of
 from castlenb.engines.overrides import FILE, overrides, overrides_file
+from castlenb.selectors import Repair
+from castlenb.selectors.repair import Trial
 
 SCRIPTS = Path(engines.__file__).parents[1] / "page"
 
@@ -109,6 +111,26 @@ def test_the_users_file_is_heeded_and_read_again_when_it_changes(own_file: Path)
         "google: area by #next, before the others",
         "bing: cite by .c, before the others",
     ]
+
+
+def test_an_engine_with_what_the_users_file_says_can_be_changed_further(
+    own_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engines, "ENGINES", dict(ENGINES))
+    own_file.write_text(
+        '[[google]]\npart = "area"\ncss = "#tomorrow"\ninstead_of = "#rso"\n\n[[google]]\npart = "cite"\ncss = ".c"\n'
+    )
+    engines.use(engine("google").replace("heading", "h4", instead_of="h3"))
+    assert engine("google").css("heading")[0] == "h4"
+    assert engine("google").css("area") == ["#tomorrow", "#search"]
+    assert engine("google").css("cite") == [".c", "cite"]
+
+
+def test_a_repair_is_ready_for_the_users_file(own_file: Path) -> None:
+    old = next(hook for hook in engine("google").hooks if (hook.part, hook.css) == ("area", "#rso"))
+    odd = r"""[data-x="\\1 'ü'"] > div"""
+    own_file.write_text(Repair("google", old, odd, Trial(1)).override, encoding="utf-8")
+    assert engine("google").css("area") == [odd, "#search"]
 
 
 @pytest.mark.parametrize(
