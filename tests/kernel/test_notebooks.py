@@ -40,11 +40,14 @@ def test_one_number_changed_is_found(path: Path, tmp_path: Path) -> None:
     notebook = nbformat.read(path, as_version=4)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     wrong = sorted({raised_by_one(code, number) for number in (0, 60)})
-    nbformat.write(notebook, tmp_path / "changed.ipynb")
+    folder = tmp_path / NOTEBOOKS.name
+    folder.mkdir()
+    nbformat.write(notebook, folder / "changed.ipynb")
+    (tmp_path / "data").symlink_to(NOTEBOOKS.parent / "data")  # which some of them read, beside their folder
     options = ["--nbval", "--nbval-current-env", "--nbval-cell-timeout", "120", "-p", "no:cacheprovider"]
     sanitize = ["--nbval-sanitize-with", str(NOTEBOOKS / "sanitize.cfg")]
     said = subprocess.run(
-        [sys.executable, "-m", "pytest", "-v", *options, *sanitize, str(tmp_path)],
+        [sys.executable, "-m", "pytest", "-v", *options, *sanitize, str(folder)],
         capture_output=True,
         text=True,
         cwd=tmp_path,
