@@ -147,6 +147,7 @@ class TestShell:
         with opened(one_lab, html) as evaluate:
             assert evaluate("answers.answer().text") == LONG
 
+    @pytest.mark.proof
     def test_it_is_never_returned_at_whatever_instant(self, lab: cn.Lab) -> None:
         """A live page, read every 20 ms and at every change, from its first byte to the end of its answer."""
         lab.play("2026-08-04")

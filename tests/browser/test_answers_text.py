@@ -189,6 +189,7 @@ class TestLeftOut:
         assert text(one_lab, para(LONG) + f"<div>{words}{link}</div>") == LONG
 
 
+@pytest.mark.proof
 def test_a_page_as_deep_as_a_script_can_make_it(one_lab: cn.Lab) -> None:
     """The parser stops at 512; scripts do not. Run in our world, which has the same tree."""
     deep = (

@@ -171,6 +171,7 @@ def test_a_capture_keeps_to_what_the_engine_has_said(lab: cn.Lab) -> None:
     cn.capture(QUERY, ai_answer=False, browser=lab.browser)  # a page that was answered has ended it
 
 
+@pytest.mark.proof
 def test_a_capture_takes_its_turn_in_a_replay_s_tab(lab: cn.Lab, grown: tuple[cn.Capture, cn.SearchPage]) -> None:
     kept, live = grown
     with cn.replay(results_page(rows=2), engine="google", browser=lab.browser) as opened:
@@ -188,6 +189,7 @@ def test_a_capture_takes_its_turn_in_a_replay_s_tab(lab: cn.Lab, grown: tuple[cn
         opened.show(kept)
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("takes", ["throw new Error('no')", "null", "'{}'", "new Promise(() => { for (;;); })"])
 def test_what_can_not_be_kept_hides_no_error(lab: cn.Lab, monkeypatch: pytest.MonkeyPatch, takes: str) -> None:
     lab.play("unparseable")

@@ -123,6 +123,7 @@ def test_a_time_limit_limits(lab: cn.Lab, engine: str, recency: str, units: tupl
     assert set(query) & {"filters", "tf", "df"}
 
 
+@pytest.mark.proof
 @OTHERS
 @pytest.mark.parametrize("recency", ["month", "year"])
 def test_a_wider_limit_is_understood_too(lab: cn.Lab, engine: str, recency: str) -> None:
@@ -194,6 +195,7 @@ def test_a_challenge_over_results_is_a_warning(lab: cn.Lab, engine: str, kind: s
     assert [kind in warning for warning in page.warnings] == [True]
 
 
+@pytest.mark.proof
 @OTHERS
 def test_a_slow_page_and_a_heavy_one(lab: cn.Lab, engine: str) -> None:
     for playing in ("slow-head", "heavy"):
@@ -201,6 +203,7 @@ def test_a_slow_page_and_a_heavy_one(lab: cn.Lab, engine: str) -> None:
         assert len(cn.search("coffee", engine=engine, browser=lab.browser)) == 10
 
 
+@pytest.mark.proof
 @OTHERS
 def test_a_broken_wire(lab: cn.Lab, engine: str) -> None:
     lab.play("stalled")
@@ -355,6 +358,7 @@ class TestAFifthEngine:
         }
         assert compared.agreement[["engine_a", "engine_b", "shared"]].values.tolist() == [[*names, len(shared)]]
 
+    @pytest.mark.proof
     def test_the_commands_know_it(self, fifth: cn.Lab, tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
         fifth.play("instant")
         target = ["--target", fifth.web.target]

@@ -79,6 +79,7 @@ def test_nothing_is_said_where_nothing_was_asked(lab: cn.Lab, aged: Callable[[Ag
     assert cn.search("old, and why not", engine=engine, browser=lab.browser).warnings == ()
 
 
+@pytest.mark.proof
 @EACH
 def test_a_few_old_ones_or_none_dated_are_no_alarm(lab: cn.Lab, aged: Callable[[Age], None], engine: str) -> None:
     aged(lambda rank: timedelta(days=3000) if rank in (2, 7) else timedelta(hours=3))

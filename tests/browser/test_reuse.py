@@ -120,6 +120,7 @@ def test_a_kept_page_is_its_owners_alone(lab: cn.Lab) -> None:
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"page": {"fetched_at": "soon"}}', "half", "\ud800"])
 def test_a_damaged_page_costs_one_search_more(lab: cn.Lab, damage: str, caplog: pytest.LogCaptureFixture) -> None:
     cn.search("tea", reuse="1d", browser=lab.browser)

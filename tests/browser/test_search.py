@@ -205,6 +205,7 @@ def test_bad_arguments_are_said_before_anything_is_dialled(argument: dict[str, o
         cn.search(**{"query": "coffee", "browser": "127.0.0.1:1", **argument})  # type: ignore[arg-type]
 
 
+@pytest.mark.proof
 def test_ten_in_a_row_and_ten_at_once_leave_nothing(lab: cn.Lab) -> None:
     for turn in range(10):
         assert len(cn.search(f"row {turn}", browser=lab.browser)) == 10
@@ -295,6 +296,7 @@ class TestNothingIsLeftBehind:
             with pytest.raises(cn.TabCrashed):
                 searching.result(timeout=10)
 
+    @pytest.mark.proof
     def test_after_cancellation_at_any_await(self, lab: cn.Lab) -> None:
         async def cut_off(turns: int) -> bool:
             task = asyncio.ensure_future(cn.aio.search(f"cut {turns}", browser=lab.browser))
@@ -314,6 +316,7 @@ class TestNothingIsLeftBehind:
         assert len(cn.search("afterwards", browser=lab.browser)) == 10
 
 
+@pytest.mark.proof
 def test_chrome_killed_and_restarted_on_the_same_port() -> None:
     with cn.Lab("instant") as lab:
         assert len(cn.search("before", browser=lab.browser)) == 10

@@ -111,6 +111,7 @@ async def test_a_page_is_a_page_whatever_its_status(connection: Connection, site
         assert await ask(tab, "performance.getEntriesByType('navigation')[0].responseStatus") == status
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(
     ("path", "error_text", "hint"),
     [

@@ -158,6 +158,7 @@ except KeyboardInterrupt:
     assert err == ""
 
 
+@pytest.mark.proof
 def test_a_second_interrupt_returns_at_once_and_the_cleaning_up_goes_on() -> None:
     child = script(
         LONG.format(cleanup=1.5)
@@ -178,6 +179,7 @@ time.sleep(3)
     assert err == ""
 
 
+@pytest.mark.proof
 def test_exit_cleans_up_what_still_runs_and_never_hangs() -> None:
     child = script(
         LONG.format(cleanup=0.3)

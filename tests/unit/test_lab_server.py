@@ -183,6 +183,7 @@ def test_it_runs_beside_a_loop_of_the_callers(web: Web) -> None:
     assert asyncio.run(ask()) == 200
 
 
+@pytest.mark.proof
 def test_every_part_is_noted_when_it_is_written(web: Web) -> None:
     for name in ("instant", "two-parts", "answer-parser", "2026-08-04"):
         web.playing = name
