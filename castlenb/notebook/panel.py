@@ -204,13 +204,14 @@ class _Column:
         self._body = widgets.HTML()
         self._button = widgets.Button(layout=_fit(display="none", align_self="flex-start"))
         self._button.on_click(self._clicked)
+        self._saved = widgets.HTML()
         self._page: SearchPage | None = None
         self._waits = False
-        self.box = widgets.VBox([self._head, self._body, self._button], layout=widgets.Layout(min_width="0"))
+        self.box = widgets.VBox([self._head, self._body, self._button, self._saved], layout=widgets.Layout(min_width="0"))
 
     def wait(self) -> None:
         self._page, self._waits = None, True
-        self._body.value = ""
+        self._body.value = self._saved.value = ""
         self._button.layout.display = "none"
         self.say("connecting")
 
@@ -248,7 +249,7 @@ class _Column:
             return
         self._panel.kept.append(self._page)
         self._button.description, self._button.disabled = f"Kept: panel.kept[{len(self._panel.kept) - 1}]", True
-        self._head.value = line_html(_saved(self._page))
+        self._saved.value = line_html(_saved(self._page))
 
 
 def _saved(page: SearchPage) -> str:
