@@ -36,6 +36,7 @@ class Asked:
     pace: PaceLike = None
     even_if_blocked: bool = False
     reuse: kept.Age = None
+    keep: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.query, str) or not self.query.strip():

@@ -14,7 +14,7 @@ from .browser import Browser, BrowserLike, browser_for
 from .engines import Engine
 from .engines import engine as engine_named
 from .links import locations, site_of
-from .snapshot import Drift
+from .snapshot import Capture, Drift
 from .visit import Visit
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ class SearchPage:
         browser: the Chrome that was used, its address redacted.
         house: the Browser itself.
         reused: whether the page was kept from an earlier search (see :func:`castlenb.reuse`); its times are of then.
+        capture: the page itself, where ``keep=True`` asked for it and it could be taken; ``None`` of a reused one.
     """
 
     engine: str
@@ -73,6 +74,7 @@ class SearchPage:
     browser: str
     house: Browser | None = field(default=None, repr=False, compare=False)
     reused: bool = False
+    capture: Capture | None = field(default=None, repr=False, compare=False)
 
     @cached_property
     def results(self) -> pd.DataFrame:

@@ -39,7 +39,9 @@ def keep_page(asked: Asked, house: Browser, page: SearchPage) -> None:
 
 def _plain(page: SearchPage) -> dict[str, Any]:
     """The page as JSON takes it."""
-    told = {each.name: getattr(page, each.name) for each in fields(page) if each.name not in ("house", "reused")}
+    told = {
+        each.name: getattr(page, each.name) for each in fields(page) if each.name not in ("house", "reused", "capture")
+    }
     answer = page.answer and {each.name: getattr(page.answer, each.name) for each in fields(page.answer)}
     return {**told, "answer": answer, "fetched_at": page.fetched_at and page.fetched_at.isoformat()}
 

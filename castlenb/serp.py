@@ -48,6 +48,7 @@ async def search(
     pace: PaceLike = None,
     even_if_blocked: bool = False,
     reuse: kept.Age = None,
+    keep: bool = False,
     browser: BrowserLike = None,
     progress: Progress | None = None,
 ) -> SearchPage:
@@ -80,6 +81,8 @@ async def search(
         even_if_blocked: search although the engine has asked for a person lately, or seems to have closed its door.
         reuse: take a page of the same search that is younger than this (``"1d"``, ``"12h"``, a timedelta) from this
             machine, and keep the one that is fetched otherwise; ``None`` for what :func:`castlenb.reuse` said.
+        keep: take the (first) page itself as well, redacted as :func:`castlenb.capture` does it, as ``page.capture``.
+            It is looked through on a blank tab of its own, which can add 3 s at most.
         browser: a Browser, or what names a Chrome (see :func:`castlenb.connect`); ``None`` for the configured one.
         progress: called about once a second while the page is waited for, on castlenb's own thread: with ``"results"``
             and how many there are, then with the answer's state and the length of its prose. It has to return at once.
@@ -116,6 +119,7 @@ async def search(
         pace=pace,
         even_if_blocked=even_if_blocked,
         reuse=reuse,
+        keep=keep,
     )
     house = browser_for(browser)
     if (known := kept_page(asked, house)) is not None:
@@ -142,6 +146,7 @@ async def searched(
         page,
         timings={**page.timings, "queued_ms": round(turn.queued_ms, 1), "call_total_ms": round(total_ms, 1)},
         warnings=(*page.warnings, *turn.warnings),
+        capture=capture if asked.keep else None,
     )
     await judge(page, visits[0].url, house, turn, capture)
     keep_page(asked, house, page)
@@ -183,12 +188,14 @@ async def _visits(errand: Errand, asked: Asked, visits: list[Visit], deadline_s:
         visibility=asked.visibility,
         deadline_s=deadline_s,
         answers=asked.ai_answer,
+        frames=asked.ai_answer and asked.keep,
         network=asked.network,
     ) as visitor:
         try:
             while asked.wanted(start := len(visits) * asked.engine.page_size):
                 visits.append(await visitor.go(asked.url(start), asked.rule(start)))
-                if is_telling(visits[-1]) and not any(visit.capture for visit in visits):
+                wanted = asked.keep and len(visits) == 1
+                if (wanted or is_telling(visits[-1])) and not any(visit.capture for visit in visits):
                     visits[-1].capture = await take_aside(visitor, visits[-1], errand)
                 if visits[-1].reading["page_state"] != "results":
                     break

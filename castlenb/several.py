@@ -220,6 +220,7 @@ async def compare(
     pace: PaceLike = None,
     even_if_blocked: bool = False,
     reuse: kept.Age = None,
+    keep: bool = False,
     browser: BrowserLike = None,
     progress: Callable[[str, str, int], object] | None = None,
     arrived: Arrived | None = None,
@@ -233,7 +234,7 @@ async def compare(
         query: as typed into a search box.
         engines: which, each once.
         num_results, recency, hl, gl, ai_answer, budget_s, early_stop, network, visibility, deadline_s, pace,
-        even_if_blocked, reuse, browser: as for :func:`castlenb.search`, for each engine.
+        even_if_blocked, reuse, keep, browser: as for :func:`castlenb.search`, for each engine.
         progress: as for :func:`castlenb.search`; called with the engine's name before the rest.
         arrived: called, on castlenb's own thread, with what was asked and the page or the error, as each comes. It has
             to return at once.
@@ -261,6 +262,7 @@ async def compare(
             pace=pace,
             even_if_blocked=even_if_blocked,
             reuse=reuse,
+            keep=keep,
         )
         for name in engines
     ]

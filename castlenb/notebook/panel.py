@@ -45,7 +45,8 @@ class Panel:
     Attributes:
         browser: the Chrome that is searched with.
         pages: the pages that the last search has brought so far, by engine.
-        kept: the pages that were kept with the button, in that order.
+        kept: the pages that were kept with the button, in that order. Each page itself is saved as a capture, in
+            ``captures`` in the user's data folder.
     """
 
     def __init__(self, query: str, engines: Sequence[str], browser: BrowserLike) -> None:
@@ -135,6 +136,7 @@ class Panel:
             recency=self._recency.value or None,
             ai_answer=self._ai.value,
             budget_s=self._budget.value,
+            keep=True,  # once its tab is closed a page can be had only by searching again, and would be another
             browser=self.browser,
             progress=lambda *told: self._told(run, *told),
             arrived=lambda asked, outcome: self._arrived(run, asked, outcome),
@@ -202,13 +204,14 @@ class _Column:
         self._body = widgets.HTML()
         self._button = widgets.Button(layout=_fit(display="none", align_self="flex-start"))
         self._button.on_click(self._clicked)
+        self._saved = widgets.HTML()
         self._page: SearchPage | None = None
         self._waits = False
-        self.box = widgets.VBox([self._head, self._body, self._button], layout=widgets.Layout(min_width="0"))
+        self.box = widgets.VBox([self._head, self._body, self._button, self._saved], layout=widgets.Layout(min_width="0"))
 
     def wait(self) -> None:
         self._page, self._waits = None, True
-        self._body.value = ""
+        self._body.value = self._saved.value = ""
         self._button.layout.display = "none"
         self.say("connecting")
 
@@ -219,7 +222,7 @@ class _Column:
         self._page, self._waits = page, False
         self._head.value = ""
         self._body.value = page._repr_html_()
-        self._offer("Keep this page", "adds it to panel.kept")
+        self._offer("Keep this page", "adds it to panel.kept, and saves the page itself as a capture")
 
     def fail(self, error: CastleError) -> None:
         self._waits = False
@@ -246,6 +249,22 @@ class _Column:
             return
         self._panel.kept.append(self._page)
         self._button.description, self._button.disabled = f"Kept: panel.kept[{len(self._panel.kept) - 1}]", True
+        self._saved.value = line_html(_saved(self._page))
+
+
+def _saved(page: SearchPage) -> str:
+    """Saves the page itself, and says where it is or why it is not."""
+    if page.capture is None:
+        why = "it is of an earlier search" if page.reused else "it could not be taken"
+        return f"Only what was read is kept, not the page itself: {why}"
+    from platformdirs import user_data_path
+
+    folder = user_data_path("castlenb") / "captures"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return f"The page itself is in {page.capture.save(folder)}"
+    except OSError as failed:
+        return f"Only what was read is kept; the page itself could not be saved: {failed}"
 
 
 def _row(asked: Asked, outcome: SearchPage | CastleError) -> dict[str, Any]:

@@ -29,7 +29,7 @@ def grown(one_lab: cn.Lab) -> tuple[cn.Capture, cn.SearchPage]:
     """A page whose answer grew, kept, and what a search reads on it."""
     one_lab.play("answer-loading", engine="google")
     kept = cn.capture(QUERY, deadline_s=60, browser=one_lab.browser)
-    live = cn.search(QUERY, ai_answer=True, deadline_s=60, browser=one_lab.browser)
+    live = cn.search(QUERY, ai_answer=True, deadline_s=60, keep=True, browser=one_lab.browser)
     one_lab.play("instant")
     return kept, live
 
@@ -46,6 +46,14 @@ def said(page: cn.SearchPage) -> dict[str, object]:
         "markers": dict(answer.markers),
         "warnings": (page.warnings, answer.warnings),
     }
+
+
+def test_a_search_can_keep_its_page(lab: cn.Lab, grown: tuple[cn.Capture, cn.SearchPage]) -> None:
+    _, live = grown
+    assert live.capture is not None
+    assert live.capture.growth[-1][0] >= live.timings["ai_settle_ms"]
+    assert said(live.capture.read(browser=lab.browser))["results"] == live.records
+    assert cn.search(QUERY, browser=lab.browser).capture is None, "nobody asked for it"
 
 
 def test_a_capture_holds_what_the_visit_saw(lab: cn.Lab, grown: tuple[cn.Capture, cn.SearchPage]) -> None:

@@ -97,6 +97,9 @@ def test_a_click_searches_and_results_come_side_by_side(notebook: Notebook, kern
     notebook.do(notebook.one(description="Keep this page"), event="click")
     notebook.until(lambda: notebook.has(description="Kept: panel.kept[0]"), "it was not kept")
     assert run(kernel[1], "[page.engine for page in panel.kept]")["shown"] == "['google']"
+    notebook.until(lambda: notebook.shows("The page itself is in "), "it was not said where it is")
+    saved = "[cn.Capture.load(file).query for file in (user_data_path('castlenb') / 'captures').iterdir()]"
+    assert run(kernel[1], f"from platformdirs import user_data_path\n{saved}")["shown"] == "['tea']"
     assert run(kernel[1], "panel")["shown"] == "", "a panel is a widget"
 
 
