@@ -25,8 +25,7 @@ def main(names: list[str]) -> None:
         notebook.metadata = {  # which Python it was is of no interest, and would change with every machine
             "kernelspec": notebook.metadata["kernelspec"],
             "language_info": {"name": "python"},
-            "widgets": notebook.metadata.get("widgets", {}),
-        }
+        } | {name: value for name, value in notebook.metadata.items() if name == "widgets"}
         nbformat.write(notebook, path)
 
 
