@@ -82,7 +82,7 @@ async def search(
         reuse: take a page of the same search that is younger than this (``"1d"``, ``"12h"``, a timedelta) from this
             machine, and keep the one that is fetched otherwise; ``None`` for what :func:`castlenb.reuse` said.
         keep: take the (first) page itself as well, redacted as :func:`castlenb.capture` does it, as ``page.capture``.
-            It is looked through on a blank tab of its own, which can add 3 s at most.
+            It is looked through on a blank tab of its own, within the deadline, which can add 3 s at most.
         browser: a Browser, or what names a Chrome (see :func:`castlenb.connect`); ``None`` for the configured one.
         progress: called about once a second while the page is waited for, on castlenb's own thread: with ``"results"``
             and how many there are, then with the answer's state and the length of its prose. It has to return at once.

@@ -207,7 +207,9 @@ class _Column:
         self._saved = widgets.HTML()
         self._page: SearchPage | None = None
         self._waits = False
-        self.box = widgets.VBox([self._head, self._body, self._button, self._saved], layout=widgets.Layout(min_width="0"))
+        self.box = widgets.VBox(
+            [self._head, self._body, self._button, self._saved], layout=widgets.Layout(min_width="0")
+        )
 
     def wait(self) -> None:
         self._page, self._waits = None, True
@@ -249,11 +251,11 @@ class _Column:
             return
         self._panel.kept.append(self._page)
         self._button.description, self._button.disabled = f"Kept: panel.kept[{len(self._panel.kept) - 1}]", True
-        self._saved.value = line_html(_saved(self._page))
+        self._saved.value = line_html(save_page(self._page))
 
 
-def _saved(page: SearchPage) -> str:
-    """Saves the page itself, and says where it is or why it is not."""
+def save_page(page: SearchPage) -> str:
+    """Saves the page itself into the user's data folder; returns where it is, or why it is not, as a sentence."""
     if page.capture is None:
         why = "it is of an earlier search" if page.reused else "it could not be taken"
         return f"Only what was read is kept, not the page itself: {why}"
