@@ -18,6 +18,7 @@ from . import (
     repairing,
     searching,
     starting,
+    studying,
     talking,
     timing,
     verifying,
@@ -26,7 +27,7 @@ from . import (
 from .rows import MEASURES, Row
 
 # Importing them registers their measures.
-THEMES = (starting, talking, reading, searching, watching, timing, capturing, verifying, repairing)
+THEMES = (starting, talking, reading, searching, watching, timing, capturing, verifying, repairing, studying)
 RESULT = Path("build/bench.json")
 COLUMNS = ("name", "unit", "value", "peer value", "ratio", "≤ 95 %", "limit", "n", "")
 
