@@ -335,7 +335,9 @@ class _Gathered:
                 continue
             self._add_rows(frame, trials, held.columns[frame], whose, lambda row, whose=whose: where(whose[row]))
 
-    def _add_rows(self, frame: str, trials: pd.DataFrame, columns: Mapping[str, list[Any]], whose: Any, where: Where) -> None:
+    def _add_rows(
+        self, frame: str, trials: pd.DataFrame, columns: Mapping[str, list[Any]], whose: Any, where: Where
+    ) -> None:
         import pandas as pd
 
         arrays = {name: trials[name].array.take(whose) for name in ("run_id", "trial_id")}

@@ -17,6 +17,7 @@ from . import (
     reading,
     repairing,
     searching,
+    simulating,
     starting,
     studying,
     talking,
@@ -27,7 +28,19 @@ from . import (
 from .rows import MEASURES, Row
 
 # Importing them registers their measures.
-THEMES = (starting, talking, reading, searching, watching, timing, capturing, verifying, repairing, studying)
+THEMES = (
+    starting,
+    talking,
+    reading,
+    searching,
+    watching,
+    timing,
+    capturing,
+    verifying,
+    repairing,
+    studying,
+    simulating,
+)
 RESULT = Path("build/bench.json")
 COLUMNS = ("name", "unit", "value", "peer value", "ratio", "≤ 95 %", "limit", "n", "")
 
