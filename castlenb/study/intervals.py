@@ -86,8 +86,13 @@ def share_interval(hits: Clusters) -> tuple[float, float]:
         return math.nan, math.nan
     n = effective(hits)
     if 1 < clusters < hits.count.sum():
-        n *= (_normal() / _student(clusters - 1)) ** 2
+        n *= few(clusters)
     return wilson(hits.mean, n)
+
+
+def few(clusters: int) -> float:
+    """What an effective number is multiplied with, having been told from so few clusters (Korn and Graubard)."""
+    return (_normal() / _student(clusters - 1)) ** 2
 
 
 def at_most(hits: Clusters) -> float:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import json
 import os
 import shutil
@@ -22,11 +23,24 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import JournalError, RecordError
-from .records import CHILDREN, RUNS, SCHEMA_VERSION, TRIALS, check_keys, checked_array, conform, empty, own_columns
+from .records import (
+    CHILDREN,
+    RUNS,
+    SCHEMA,
+    SCHEMA_VERSION,
+    TRIALS,
+    Where,
+    check_keys,
+    checked_array,
+    conform,
+    empty,
+    own_columns,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,8 +50,12 @@ Line = dict[str, Any]
 Record = dict[str, Any]
 """A trial's line without its kind: ``trial``, and those of the other frames of which it has rows."""
 
-_BATCH = 10_000
-"""Lines that are parsed at a time: one call for all is quicker, and they need not all be held as Python's objects."""
+_BATCH = 1000
+"""Lines that are parsed at a time: one call for all is quicker, as long as what it makes is still near the processor
+when it is taken up."""
+
+_AT_ONCE = 10_000
+"""Trials that are held as Python's objects before they are made into arrays."""
 
 _BEGINNING = b'{"kind":"run",'
 
@@ -191,11 +209,24 @@ def read_frames(path: Path) -> tuple[dict[str, pd.DataFrame], bool]:
     """
     gathered = _Gathered(str(path))
     torn = False
-    for first, lines in _batches(path):
-        torn = not lines[-1].endswith(b"\n")
-        whole = lines[:-1] if torn else lines
-        gathered.add(first, _parsed(whole, first, path))
-    return gathered.frames(), torn
+    with _no_garbage():
+        for first, lines in _batches(path):
+            torn = not lines[-1].endswith(b"\n")
+            whole = lines[:-1] if torn else lines
+            gathered.add(first, _parsed(whole, first, path))
+        return gathered.frames(), torn
+
+
+@contextlib.contextmanager
+def _no_garbage() -> Iterator[None]:
+    """Spares the collector: what JSON is made into has no cycles, and looking for some took a quarter of the time."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def read_objects(path: Path) -> Iterator[tuple[int, Line]]:
@@ -243,20 +274,26 @@ class _Gathered:
         self._path = path
         self._runs: dict[str, Line] = {}
         self._parts: dict[str, list[pd.DataFrame]] = {name: [] for name in ("trials", *CHILDREN)}
+        self._held = _Held()
 
     def add(self, first: int, objects: Sequence[Line]) -> None:
-        numbers, trials = [], []
+        numbers, lines = [], []
         for number, each in enumerate(objects, start=first):
             match each.get("kind"):
                 case "trial":
                     numbers.append(number)
-                    trials.append(each)
+                    lines.append(each)
                 case "run" | "end":
                     self._note_run(number, each)
                 case other:
                     raise RecordError(self._path, f"nothing known is of the kind {other!r}", where=f"line {number}")
-        if trials:
-            self._add_trials(trials, numbers)
+        if lines:
+            self._take_trials(lines, numbers)
+            for frame in CHILDREN:
+                self._take_rows(frame, lines, numbers)
+            self._held.numbers += numbers
+        if len(self._held.numbers) >= _AT_ONCE:
+            self._make_tables()
 
     def _note_run(self, number: int, line: Line) -> None:
         where = f"line {number}"
@@ -269,25 +306,18 @@ class _Gathered:
             raise RecordError(self._path, problem, where=where, column="schema_version")
         self._runs[run_id] = {**self._runs.get(run_id, {}), **line["run"]}
 
-    def _add_trials(self, lines: Sequence[Line], numbers: Sequence[int]) -> None:
-        import pandas as pd
-
-        def where(position: int) -> str:
-            return f"line {numbers[position]}"
-
+    def _take_trials(self, lines: Sequence[Line], numbers: Sequence[int]) -> None:
         rows = [line.get("trial") for line in lines]
-        for position, row in enumerate(rows):
-            if not isinstance(row, dict) or row.keys() != TRIALS.keys():
-                self._complain(row, where(position))
-        trials = pd.DataFrame(
-            {
-                name: checked_array([row[name] for row in rows], name, column.dtype, self._path, where)  # type: ignore[index]
-                for name, column in TRIALS.items()
-            }
-        )
-        self._parts["trials"].append(conform("trials", trials, self._path, where))
-        for frame in CHILDREN:
-            self._add_rows(frame, lines, trials, where)
+        try:
+            if {*map(type, rows)} != {dict} or {*map(len, rows)} != {len(TRIALS)}:  # type: ignore[arg-type]
+                raise KeyError
+            columns = zip(*map(itemgetter(*TRIALS), rows), strict=True)
+        except KeyError:
+            for number, row in zip(numbers, rows, strict=True):
+                self._complain(row, f"line {number}")
+            raise
+        for held, values in zip(self._held.columns["trials"].values(), columns, strict=True):
+            held.extend(values)
 
     def _complain(self, row: Any, where: str) -> None:
         if not isinstance(row, dict):
@@ -297,32 +327,60 @@ class _Gathered:
         for name in row.keys() - TRIALS.keys():
             raise RecordError(self._path, "trials have no such column", where=where, column=str(name))
 
-    def _add_rows(self, frame: str, lines: Sequence[Line], trials: pd.DataFrame, where: Any) -> None:
+    def _take_rows(self, frame: str, lines: Sequence[Line], numbers: Sequence[int]) -> None:
+        begun = len(self._held.numbers)
+        columns = self._held.columns[frame]
+        held = [(position, line[frame]) for position, line in enumerate(lines) if line.get(frame)]
+        for position, rows in held:
+            alike = isinstance(rows, dict) and rows.keys() == columns.keys()
+            listed = alike and {*map(type, rows.values())} == {list}
+            if not listed or len({*map(len, rows.values())}) != 1:
+                problem = f"{frame} has to have {', '.join(columns)}, all of one length"
+                raise RecordError(self._path, problem, where=f"line {numbers[position]}")
+        for name, values in columns.items():
+            values.extend(chain.from_iterable(rows[name] for _, rows in held))
+        first = next(iter(columns))
+        self._held.owners[frame] += [begun + position for position, _ in held]
+        self._held.counts[frame] += [len(rows[first]) for _, rows in held]
+
+    def _make_tables(self) -> None:
+        """Makes arrays of what is held, and looks at every value."""
         import numpy as np
         import pandas as pd
 
-        kinds = own_columns(frame)
-        held = [(position, line[frame]) for position, line in enumerate(lines) if line.get(frame)]
-        if not held:
-            return
-        for position, columns in held:
-            alike = isinstance(columns, dict) and columns.keys() == kinds.keys()
-            listed = alike and {*map(type, columns.values())} == {list}
-            if not listed or len({len(values) for values in columns.values()}) != 1:
-                problem = f"{frame} has to have {', '.join(kinds)}, all of one length"
-                raise RecordError(self._path, problem, where=where(position))
-        counts = [len(next(iter(columns.values()))) for _, columns in held]
-        whose = np.repeat([position for position, _ in held], counts)
+        held, self._held = self._held, _Held()
+
+        def where(position: int) -> str:
+            return f"line {held.numbers[position]}"
+
+        trials = pd.DataFrame(
+            {
+                name: checked_array(values, name, TRIALS[name].dtype, self._path, where)
+                for name, values in held.columns["trials"].items()
+            }
+        )
+        self._parts["trials"].append(conform("trials", trials, self._path, where))
+        for frame in CHILDREN:
+            whose = np.repeat(np.array(held.owners[frame], dtype=np.intp), held.counts[frame])
+            if not len(whose):
+                continue
+            self._add_rows(frame, trials, held.columns[frame], whose, lambda row, whose=whose: where(whose[row]))
+
+    def _add_rows(
+        self, frame: str, trials: pd.DataFrame, columns: Mapping[str, list[Any]], whose: Any, where: Where
+    ) -> None:
+        import pandas as pd
+
         arrays = {name: trials[name].array.take(whose) for name in ("run_id", "trial_id")}
-        for name, dtype in kinds.items():
-            values = list(chain.from_iterable(columns[name] for _, columns in held))
-            arrays[name] = checked_array(values, name, dtype, self._path, lambda row: where(whose[row]))
-        table = pd.DataFrame(arrays)
-        self._parts[frame].append(conform(frame, table, self._path, lambda row: where(whose[row])))
+        for name, values in columns.items():
+            arrays[name] = checked_array(values, name, SCHEMA[frame][name].dtype, self._path, where)
+        self._parts[frame].append(conform(frame, pd.DataFrame(arrays), self._path, where))
 
     def frames(self) -> dict[str, pd.DataFrame]:
         import pandas as pd
 
+        if self._held.numbers:
+            self._make_tables()
         found = {
             name: pd.concat(parts, ignore_index=True) if parts else empty(name) for name, parts in self._parts.items()
         }
@@ -334,6 +392,25 @@ class _Gathered:
         }
         runs = pd.DataFrame(arrays)
         return {**found, "runs": runs}
+
+
+class _Held:
+    """What was read and is not in arrays yet.
+
+    Attributes:
+        numbers: the line of each trial.
+        columns: values, frame by frame and column by column.
+        owners, counts: of each other frame, which trials have rows of it, and how many.
+    """
+
+    def __init__(self) -> None:
+        self.numbers: list[int] = []
+        self.columns: dict[str, dict[str, list[Any]]] = {
+            "trials": {name: [] for name in TRIALS},
+            **{frame: {name: [] for name in own_columns(frame)} for frame in CHILDREN},
+        }
+        self.owners: dict[str, list[int]] = {frame: [] for frame in CHILDREN}
+        self.counts: dict[str, list[int]] = {frame: [] for frame in CHILDREN}
 
 
 def gathered(lines: Sequence[Line], path: Path) -> dict[str, pd.DataFrame]:

@@ -128,7 +128,7 @@ def _figures(trials: pd.DataFrame, draws: int, seed: int) -> dict[str, Any]:
 
 def _measured(trials: pd.DataFrame, runs: pd.DataFrame) -> str:
     days = dict.fromkeys(f"{at:%Y-%m-%d}" for at in (trials["started_at"].min(), trials["started_at"].max()))
-    theirs = runs[runs["run_id"].isin(trials["run_id"])]
+    theirs = runs[runs["run_id"].isin(trials["run_id"].unique())]
     labels = [" to ".join(days)]
     for name, words in (("chrome", "{}"), ("vantage", "from {}"), ("signed_in", "profile: {}"), ("hl", "hl={}")):
         labels += [words.format(label) for label in theirs[name].dropna().unique()]

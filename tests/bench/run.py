@@ -17,7 +17,9 @@ from . import (
     reading,
     repairing,
     searching,
+    simulating,
     starting,
+    studying,
     talking,
     timing,
     verifying,
@@ -26,7 +28,19 @@ from . import (
 from .rows import MEASURES, Row
 
 # Importing them registers their measures.
-THEMES = (starting, talking, reading, searching, watching, timing, capturing, verifying, repairing)
+THEMES = (
+    starting,
+    talking,
+    reading,
+    searching,
+    watching,
+    timing,
+    capturing,
+    verifying,
+    repairing,
+    studying,
+    simulating,
+)
 RESULT = Path("build/bench.json")
 COLUMNS = ("name", "unit", "value", "peer value", "ratio", "≤ 95 %", "limit", "n", "")
 

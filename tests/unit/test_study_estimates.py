@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from castlenb.study import resample
 from castlenb.study.intervals import at_most, clustered, effective, mean_interval, share_interval, wilson
 from castlenb.study.resample import interval, quantile_intervals, survival_band
 from castlenb.study.settle import replay, settling
@@ -110,16 +111,43 @@ def test_the_bootstrap_is_that_of_whole_queries_drawn_one_by_one() -> None:
     queries = np.array([0, 0, 0, 1, 1, 2, 3, 3, 3, 3, 4, 5])
     ms = np.round(chance.exponential(100, 12), -1)  # with ties
     seen = chance.random(12) < 0.7
-    draws = np.random.default_rng(3).multinomial(6, np.full(6, 1 / 6), size=150)
+    draws = np.random.default_rng(3).multinomial(6, np.full(6, 1 / 6), size=resample.DRAWS)
     for watched in (seen, np.ones(12, dtype=bool)):
-        drawn: list[list[float]] = [[], []]
+        at = np.unique(ms)
+        drawn = []
         for weights in draws:
             made = np.repeat(np.arange(12), weights[queries])
             estimate = survival(ms[made], watched[made])
-            for each, share in zip(drawn, (0.3, 0.5), strict=True):
-                each.append(estimate.quantile(share))
-        plain = [interval(np.array(each), 6) for each in drawn]
-        assert quantile_intervals(ms, queries, (0.3, 0.5), seen=watched, draws=150, seed=3) == plain
+            drawn.append([estimate.at(each) for each in at])
+        low, high = zip(*(interval(each, 6) for each in np.array(drawn).T), strict=True)
+        found = survival_band(ms, watched, queries, at, seed=3)
+        assert found[0] == pytest.approx(low)
+        assert found[1] == pytest.approx(high)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9])
+def test_quantiles_of_queries_asked_once_have_the_exact_interval(share: float) -> None:
+    ms = np.random.default_rng(4).exponential(100, 60)
+    exact = stats.quantile_test(ms, p=share).confidence_interval(0.95)
+    assert quantile_intervals(ms, np.arange(60), [share]) == [(exact.low, exact.high)]
+
+
+def test_an_end_that_no_time_is_extreme_enough_for_is_open() -> None:
+    """Of 30 trials none is beyond the 90th percentile one time in 24, and of 5 all are beyond the median one in 32."""
+    ((low, high),) = quantile_intervals(np.arange(1.0, 31), np.arange(30), [0.9])
+    ((of_few, _),) = quantile_intervals(np.arange(1.0, 6), np.arange(5), [0.5])
+    assert (low, high, of_few) == (23, np.inf, 0)
+
+
+def test_repeats_that_all_agree_tell_a_quantile_no_better_than_once() -> None:
+    ms = np.sort(np.random.default_rng(6).exponential(100, 40))
+    (once,) = quantile_intervals(ms, np.arange(40), [0.5])
+    (often,) = quantile_intervals(np.repeat(ms, 5), np.repeat(np.arange(40), 5), [0.5])
+    assert often[0] <= once[0]
+    assert once[1] <= often[1]
+    (apart,) = quantile_intervals(np.repeat(ms, 5), np.tile(np.arange(40), 5), [0.5])
+    assert once[0] < apart[0]
+    assert apart[1] < once[1]
 
 
 def test_few_queries_widen_an_interval_and_fewer_are_refused_one() -> None:
