@@ -307,9 +307,9 @@ class _Gathered:
         self._runs[run_id] = {**self._runs.get(run_id, {}), **line["run"]}
 
     def _take_trials(self, lines: Sequence[Line], numbers: Sequence[int]) -> None:
-        rows = [line.get("trial") for line in lines]
+        rows: list[Any] = [line.get("trial") for line in lines]
         try:
-            if {*map(type, rows)} != {dict} or {*map(len, rows)} != {len(TRIALS)}:  # type: ignore[arg-type]
+            if {*map(type, rows)} != {dict} or {*map(len, rows)} != {len(TRIALS)}:
                 raise KeyError
             columns = zip(*map(itemgetter(*TRIALS), rows), strict=True)
         except KeyError:
@@ -364,12 +364,15 @@ class _Gathered:
             whose = np.repeat(np.array(held.owners[frame], dtype=np.intp), held.counts[frame])
             if not len(whose):
                 continue
-            self._add_rows(frame, trials, held.columns[frame], whose, lambda row, whose=whose: where(whose[row]))
+            self._add_rows(frame, trials, held.columns[frame], whose, where)
 
     def _add_rows(
-        self, frame: str, trials: pd.DataFrame, columns: Mapping[str, list[Any]], whose: Any, where: Where
+        self, frame: str, trials: pd.DataFrame, columns: Mapping[str, list[Any]], whose: Any, of_trial: Where
     ) -> None:
         import pandas as pd
+
+        def where(row: int) -> str:
+            return of_trial(int(whose[row]))
 
         arrays = {name: trials[name].array.take(whose) for name in ("run_id", "trial_id")}
         for name, values in columns.items():

@@ -128,7 +128,9 @@ def plot_presence(run: Frames) -> Figure:
     keys = [key for key in keys_of(trials) if key != "query_class"]
     looks = _looks(_named(key) for key, _ in cells(trials, keys))
     classes = [name for name in QUERY_CLASSES if (trials["query_class"] == name).any()]
-    figure, (axis,) = _panels(1, height=0.9 + 0.32 * max(3, sum(1 for _ in cells(trials, keys_of(trials)))))
+    figure, (axis,) = _panels(
+        1 if classes else 0, height=0.9 + 0.32 * max(3, sum(1 for _ in cells(trials, keys_of(trials))))
+    )
     place, ticks = 0.0, []
     for name in classes:
         start = place
