@@ -257,11 +257,12 @@ _WHOLE: list[dict[str, Any]] = [
 ]
 _edits = st.one_of(
     st.tuples(st.just("set"), st.integers(0, 3), st.sampled_from(["kind", "run", "trial", "growth"]), _anything),
-    st.tuples(st.just("put"), st.integers(0, 3), st.sampled_from([*_RUN, *TRIALS, *_GROWTH]), _anything | _texts),
+    st.tuples(st.just("put"), st.integers(0, 3), st.sampled_from([*_RUN, *TRIALS, *_GROWTH]),
+              st.none() | _anything | _texts),
     st.tuples(st.just("again"), st.integers(0, 3), st.integers(0, 4), st.none()),
     st.tuples(st.just("drop"), st.integers(0, 3), st.none(), st.none()),
     st.tuples(st.just("bytes"), st.integers(0, 4000), st.binary(max_size=40), st.integers(0, 40)),
-    st.tuples(st.just("bytes"), st.integers(0, 4000), st.sampled_from([b"[" * 200_000, b'{"a":' * 200_000]), st.just(0)),
+    st.tuples(st.just("deep"), st.integers(0, 200), st.sampled_from([b"[", b'{"a":']), st.none()),
     st.tuples(st.just("cut"), st.integers(0, 4000), st.none(), st.none()),
 )  # fmt: skip
 
@@ -285,6 +286,9 @@ def _spoilt(edits: list[Any]) -> bytes:
     for what, at, said, instead_of in edits:
         if what == "bytes":
             whole = whole[:at] + said + whole[at + instead_of :]
+        elif what == "deep" and b":" in whole:
+            place = [match.end() for match in re.finditer(b":", whole)][at % whole.count(b":")]
+            whole = whole[:place] + said * 100_000 + whole[place:]
         elif what == "cut":
             whole = whole[:at]
     return whole
