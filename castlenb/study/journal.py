@@ -256,13 +256,13 @@ def _parsed(lines: Sequence[bytes], first: int, path: Path) -> list[Line]:
         found: list[Any] = json.loads(b"[" + b",".join(lines) + b"]")
         if len(found) == len(lines) and all(isinstance(each, dict) for each in found):
             return found
-    except ValueError:
+    except (ValueError, RecursionError):  # the latter of a line that is nested too deep
         pass
     for number, line in enumerate(lines, start=first):
         try:
             if not isinstance(json.loads(line), dict):
                 raise ValueError("no object")
-        except ValueError as wrong:
+        except (ValueError, RecursionError) as wrong:
             raise RecordError(str(path), f"this is no JSON object ({wrong})", where=f"line {number}") from None
     raise RecordError(str(path), "it is no journal", where=f"lines {first} to {first + len(lines) - 1}")
 
@@ -298,9 +298,11 @@ class _Gathered:
     def _note_run(self, number: int, line: Line) -> None:
         where = f"line {number}"
         try:
-            run_id, version = str(line["run"]["run_id"]), line["run"].get("schema_version")
+            run_id, version = line["run"]["run_id"], line["run"].get("schema_version")
         except (LookupError, TypeError, AttributeError):
             raise RecordError(self._path, "it says nothing of its run", where=where) from None
+        if not isinstance(run_id, str):
+            raise RecordError(self._path, f"{run_id!r} is no string", where=where, column="run_id")
         if line["kind"] == "run" and version != SCHEMA_VERSION:
             problem = f"schema version {version!r}; this castlenb reads {SCHEMA_VERSION}"
             raise RecordError(self._path, problem, where=where, column="schema_version")
@@ -390,7 +392,7 @@ class _Gathered:
         rows = {name: [run.get(name) for run in self._runs.values()] for name in RUNS}
         names = list(self._runs)
         arrays = {
-            name: checked_array(rows[name], name, column.dtype, self._path, lambda row: f"run {names[row]}")
+            name: checked_array(rows[name], name, column.dtype, self._path, lambda row: f"run {names[row]!r}")
             for name, column in RUNS.items()
         }
         runs = pd.DataFrame(arrays)

@@ -299,7 +299,7 @@ class _Study:
     def _where(self) -> dict[str, Any]:
         trials = [line["trial"] for line in self._journal.lines if line["kind"] == "trial"]
         vantages = dict.fromkeys(trial["vantage"] for trial in trials)
-        return {**provenance.joined(self._chromes), "vantage": "; ".join(vantages)}
+        return {**provenance.joined(self._chromes), "vantage": "; ".join(filter(None, vantages))}
 
     def _drop(self, sitting: Sitting) -> None:
         for engine, why in sitting.dropped.items():

@@ -293,7 +293,7 @@ _client_killed("Page.navigate", "sent")
 _client_killed("Runtime.evaluate", "sent")
 
 
-# The state file. What a study's journal does on a full disk belongs into this table as well: `_full` makes the disk.
+# The state file
 
 
 @contextmanager
@@ -350,7 +350,7 @@ def _held(folder: Path) -> Callable[[], None]:
     return lambda: (holder.communicate(timeout=30), None)[1]
 
 
-def _full(folder: Path) -> Callable[[], None]:
+def full(folder: Path) -> Callable[[], None]:
     """A file system of 64 kB with nothing left; where none can be made, /dev/full in the file's place."""
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", str(folder)], capture_output=True)
     if mounted.returncode:
@@ -362,7 +362,7 @@ def _full(folder: Path) -> Callable[[], None]:
     return lambda: (subprocess.run(["umount", str(folder)], check=True), None)[1]
 
 
-_state("disk full", _full)
+_state("disk full", full)
 _state("/dev/full", lambda folder: (folder / FILE).symlink_to("/dev/full"))
 _state("corrupted", lambda folder: (folder / FILE).write_bytes(os.urandom(20_000)))
 _state("held by another process", _held)

@@ -12,6 +12,7 @@ import re
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,6 +33,10 @@ from castlenb.engines import ENGINES
 from castlenb.errors import redact
 from castlenb.ledger import FILE, Ledger
 from castlenb.results import COLUMNS, SearchPage, _ranked
+from castlenb.study import Run, plan
+from castlenb.study.records import SCHEMA_VERSION, TRIALS
+from castlenb.study.running import SAME, _Study
+from castlenb.study.trial import Settings
 from castlenb.target import resolve_target
 from castlenb.turns import Granted, Wanted, claim
 
@@ -228,6 +233,91 @@ def _overwrite(file: Path, said: bytes, at: int) -> None:
     file.write_bytes(bytes(whole))
     for rest in ("-wal", "-shm"):
         file.with_name(file.name + rest).unlink(missing_ok=True)
+
+
+# A study's journal
+
+_PLAN = plan(["tea"], engines=("bing",), repeats=2)
+_HEADER: dict[str, Any] = dict.fromkeys(SAME) | {"plan_hash": "x", "results": 10}
+_RUN = {"run_id": "r", "schema_version": SCHEMA_VERSION, "sittings": 1, **_HEADER}
+_GROWTH = {"t_ms": [1.5, 2.0], "chars": [1, 2], "kind": ["growing", "settled"], "signature": [1, 2]}
+_WHOLE: list[dict[str, Any]] = [
+    {"kind": "run", "run": _RUN},
+    *(
+        {
+            "kind": "trial",
+            "trial": dict.fromkeys(TRIALS)
+            | {name: value for name, value in row.items() if name in TRIALS}
+            | {"run_id": "r", "outcome": "results", "started_at": "2026-11-30T22:00:00+00:00", "vantage": "here"},
+            "growth": _GROWTH,
+        }
+        for row in json.loads(_PLAN.head(2).to_json(orient="records"))
+    ),
+    {"kind": "end", "run": {"run_id": "r", "ended_at": "2026-11-30T22:10:00+00:00"}},
+]
+_edits = st.one_of(
+    st.tuples(st.just("set"), st.integers(0, 3), st.sampled_from(["kind", "run", "trial", "growth"]), _anything),
+    st.tuples(st.just("put"), st.integers(0, 3), st.sampled_from([*_RUN, *TRIALS, *_GROWTH]),
+              st.none() | _anything | _texts),
+    st.tuples(st.just("again"), st.integers(0, 3), st.integers(0, 4), st.none()),
+    st.tuples(st.just("drop"), st.integers(0, 3), st.none(), st.none()),
+    st.tuples(st.just("bytes"), st.integers(0, 4000), st.binary(max_size=40), st.integers(0, 40)),
+    st.tuples(st.just("deep"), st.integers(0, 200), st.sampled_from([b"[", b'{"a":']), st.none()),
+    st.tuples(st.just("cut"), st.integers(0, 4000), st.none(), st.none()),
+)  # fmt: skip
+
+
+def _spoilt(edits: list[Any]) -> bytes:
+    lines = json.loads(json.dumps(_WHOLE))
+    for what, at, name, value in edits:
+        line = lines[at % len(lines)] if lines else {}
+        if what == "set":
+            line[name] = value
+        elif what == "put":
+            holder = next((line[part] for part in ("growth", "run", "trial") if name in (line.get(part) or ())), None)
+            if isinstance(holder, dict):
+                holder[name] = value
+        elif what == "again":
+            lines.insert(name, line)
+        elif what == "drop" and lines:
+            lines.remove(line)
+    # Escaped, as other programs write it: a lone surrogate is then nothing that UTF-8 has no bytes for.
+    whole = b"".join(json.dumps(line).encode() + b"\n" for line in lines).replace(b'": ', b'":').replace(b', "', b',"')
+    for what, at, said, instead_of in edits:
+        if what == "bytes":
+            whole = whole[:at] + said + whole[at + instead_of :]
+        elif what == "deep" and b":" in whole:
+            place = [match.end() for match in re.finditer(b":", whole)][at % whole.count(b":")]
+            whole = whole[:place] + said * 100_000 + whole[place:]
+        elif what == "cut":
+            whole = whole[:at]
+    return whole
+
+
+@target
+@settings(max_examples=4 * EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(_edits, max_size=3).map(_spoilt) | st.binary(max_size=100))
+def journals(said: bytes) -> None:
+    """A journal that something has written into, read, and resumed by a study of the same plan."""
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        file = Path(folder) / "journal.jsonl"
+        file.write_bytes(said)
+        try:
+            repr(Run.load(file))
+        except cn.RecordError as error:
+            str(error).encode()
+        try:
+            study = _Study(_PLAN, Settings("r", 15.0, 2000, 10, "off", 20.0, "en", None), _HEADER, {}, file, False)
+        except cn.StudyError as error:
+            str(error).encode()
+            whole = said[: said.rfind(b"\n") + 1]
+            assert file.read_bytes() in (said, whole), "what can not be resumed stays as it is"
+            return
+        study._note("run", **study._where())
+        kept = len(study.so_far().trials)
+        study.close()
+        assert len(Run.load(file).trials) == kept, "what was resumed can be read"
 
 
 # What the reader says of a page

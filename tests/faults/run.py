@@ -17,6 +17,7 @@ os.environ["XDG_STATE_HOME"] = os.environ.get("CASTLENB_FAULTS_STATE") or tempfi
 from castlenb import display
 
 from .cases import FAULTS
+from .journals import JOURNALS
 from .stage import Row, Stage, as_json, played
 
 # A page may take this much of the machine's memory, and windows are let through, which Chrome would else keep shut.
@@ -26,7 +27,7 @@ OUT = Path("build/faults.json")
 
 
 def run(only: str = "", quick: bool = False) -> list[Row]:
-    chosen = [fault for fault in FAULTS if only in fault.name and (fault.quick or not quick)]
+    chosen = [fault for fault in [*FAULTS, *JOURNALS] if only in fault.name and (fault.quick or not quick)]
     rows = []
     with Stage(CHROMIUM) as stage:
         for fault in chosen:

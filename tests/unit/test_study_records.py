@@ -168,6 +168,25 @@ def test_a_journal_that_does_not_add_up(tmp_path: Path, lines: list[dict[str, An
         Run.load(written(tmp_path / "odd.jsonl", *lines))
 
 
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (b'{"a":' * 100_000 + b"\n", "line 2: this is no JSON object"),
+        (run_line() | {"run": {"run_id": None}}, "line 2, column 'run_id': None is no string"),
+        (run_line() | {"run": {"run_id": 5}}, "line 2, column 'run_id': 5 is no string"),
+    ],
+    ids=["nested too deep", "a run without a name", "a run with a number for a name"],
+)
+def test_what_something_else_wrote_is_refused_in_words(tmp_path: Path, line: Any, says: str) -> None:
+    path = written(tmp_path / "journal.jsonl", run_line(), line)
+    with pytest.raises(RecordError, match=says):
+        Run.load(path)
+    before = path.read_bytes()
+    with pytest.raises(RecordError, match=says):
+        Journal(path)
+    assert path.read_bytes() == before
+
+
 def test_growth_of_no_trial_is_refused(run: Run, tmp_path: Path) -> None:
     run.trials = run.trials.iloc[:2]
     with pytest.raises(RecordError, match="growth of t3, which is no trial"):
