@@ -50,7 +50,7 @@ def latency_figures(run: Frames, *, draws: int = DRAWS, seed: int = 0) -> pd.Dat
       were measured, never between two. Intervals are the bootstrap's, queries resampled. Missing: too few trials;
       infinite: not reached within ``settle_limit_ms``;
     - ``settle_growing``: those not seen to settle by ``settle_limit_ms`` (horizon - W; the horizon where markers
-      settled all), right-censored in Kaplan and Meier's estimate; ``settle_by_marker``: settled by a marker;
+      settled all), right-censored in Kaplan and Meier's estimate; ``settle_by_marker``: of the others, by a marker;
     - ``chars_p50``, ``citations_p50``: of settled answers; ``heartbeat_ms``: the longest gap of the page's own timer,
       median over trials; ``visible``: share of trials whose page was never hidden; ``quiet_ms``: W; ``horizon_ms``;
     - ``container_lead_ms``: from the container to the first prose, median over trials that show both;
@@ -107,7 +107,7 @@ def _figures(trials: pd.DataFrame, draws: int, seed: int) -> dict[str, Any]:
         "present_low": low,
         "present_high": high,
         "settle_growing": int((~known.seen).sum()),
-        "settle_by_marker": int((answers["settled_by"] == "marker").sum()),
+        "settle_by_marker": int((answers[known.seen]["settled_by"] == "marker").sum()),
         "settle_limit_ms": known.limit_ms if len(answers) else None,
         "chars_p50": _middle(answers[known.seen], "ai_chars"),
         "citations_p50": _middle(answers[known.seen], "ai_citations"),

@@ -8,6 +8,7 @@ or marker as well.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -249,8 +250,14 @@ def _looks(names: Iterable[str]) -> dict[str, dict[str, Any]]:
 
 
 def _panels(count: int, *, height: float, columns: int = 2) -> tuple[Figure, list[Axes]]:
-    """A figure of its own, which no notebook shows twice: pyplot knows nothing of it."""
-    from matplotlib.figure import Figure  # 0.5 s
+    """A figure of its own, which no notebook shows twice: pyplot knows nothing of it. It is shown without
+    ``%matplotlib inline``, too."""
+    from matplotlib import figure as matplotlib_figure  # 0.5 s
+
+    class Figure(matplotlib_figure.Figure):
+        def _repr_png_(self) -> bytes:
+            self.savefig(png := BytesIO(), format="png")
+            return png.getvalue()
 
     columns = min(columns, max(count, 1))
     rows = max(1, -(-count // columns))

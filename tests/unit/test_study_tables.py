@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -72,6 +74,14 @@ def test_the_container_is_no_answer_and_the_table_says_so() -> None:
     assert cell(run, "AI answer appears, ms").startswith("1752 (1752–1752)")
     assert "the container is there 250 ms before the first prose" in cell(run, "remarks")
     assert "the field notes' “appears”" in cell(run, "remarks")
+
+
+def test_markers_are_counted_among_those_that_settled_in_time() -> None:
+    """A marker can come after horizon - W, where some settle by quiet and some do not."""
+    run = Run.load(Path(__file__).parents[2] / "data" / "runs" / "lab-2026-11-30.jsonl")
+    figures = latency_figures(run, draws=2)
+    assert (figures["settle_by_marker"] <= figures["settle_n"] - figures["settle_growing"]).all()
+    assert figures["settle_by_marker"].max() > 0
 
 
 def test_declined_is_an_outcome_of_its_own() -> None:
