@@ -47,8 +47,8 @@ def latency_figures(run: Frames, *, draws: int = DRAWS, seed: int = 0) -> pd.Dat
     - for each of ``results`` (parseable), ``container`` (the answer's place on the page was seen, holding something
       else or nothing), ``appear`` (first prose, of those that had any) and ``settle`` (last change of words, of the
       same): ``…_n``, and for p50 and p90 ``…_p50_ms``, ``…_p50_low_ms``, ``…_p50_high_ms``. Quantiles are times that
-      were measured, never between two. Intervals are the bootstrap's, queries resampled. Missing: too few trials;
-      infinite: not reached within ``settle_limit_ms``;
+      were measured, never between two. Intervals are those of :func:`.resample.quantile_intervals`, by query. Missing:
+      too few trials; infinite: not reached within ``settle_limit_ms``;
     - ``settle_growing``: those not seen to settle by ``settle_limit_ms`` (horizon - W; the horizon where markers
       settled all), right-censored in Kaplan and Meier's estimate; ``settle_by_marker``: of the others, by a marker;
     - ``chars_p50``, ``citations_p50``: of settled answers; ``heartbeat_ms``: the longest gap of the page's own timer,
