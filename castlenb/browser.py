@@ -9,6 +9,7 @@ Chrome than the one it was given. Turns, cool-downs and tabs are kept with every
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import logging
 import os
@@ -43,8 +44,11 @@ MAX_VISITS = 2
 SAID_S = 1.0
 """A wait that is longer is told to whoever waits."""
 
-CLOSING_S = 1.0
+CLOSING_S = 1.5
 """What closing the tabs of visits that are still under way may take, when their Browser is closed."""
+
+CLOSE_AGAIN_S = 0.05
+"""Before a tab that is still there is closed once more."""
 
 CONNECT_S = 20.0
 """How long connecting may take where no visit's deadline says otherwise."""
@@ -390,14 +394,21 @@ class Browser:
         connection, self._connection = self._connection, None
         if connection is not None and self._loop is asyncio.get_running_loop():
             # Whoever owns them can not, once the socket has gone.
-            left = [
-                asyncio.create_task(connection.root.call("Target.closeTarget", {"targetId": target}, timeout=CLOSING_S))
-                for target in self._open_tabs
-            ]
-            await asyncio.gather(*left, return_exceptions=True)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(CLOSING_S):
+                    await self._close_tabs(connection)
             await connection.aclose()
         if self._desk is not None and self._desk.is_lab:
             self._desk.book.close()  # it lies in the lab's folder, which is about to be removed
+
+    async def _close_tabs(self, connection: Connection) -> None:
+        # A closing can get lost, so a tab counts as closed once the visit in it has been told (Chromium 156: while a
+        # document is being committed).
+        while self._open_tabs:
+            wishes = [connection.root.call("Target.closeTarget", {"targetId": target}) for target in self._open_tabs]
+            await asyncio.gather(*wishes, return_exceptions=True)
+            if self._open_tabs:
+                await asyncio.sleep(CLOSE_AGAIN_S)
 
     def __enter__(self) -> Self:
         return self
