@@ -308,7 +308,8 @@ def journals(said: bytes) -> None:
         except cn.RecordError as error:
             str(error).encode()
         try:
-            study = _Study(_PLAN, Settings("r", 15.0, 2000, 10, "off", 20.0, "en", None), _HEADER, {}, file, False)
+            asked = Settings("r", 15.0, 2000, 10, "off", 20.0, "en", None)
+            study = _Study(_PLAN, asked, _HEADER, {}, file, progress=False, growth=False)
         except cn.StudyError as error:
             str(error).encode()
             whole = said[: said.rfind(b"\n") + 1]
