@@ -12,7 +12,6 @@ column. The columns are those of :mod:`castlenb.study.records`.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import gc
 import json
@@ -20,7 +19,6 @@ import os
 import shutil
 import stat
 import threading
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from operator import itemgetter
@@ -28,6 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import JournalError, RecordError
+from .locking import locked
 from .records import (
     CHILDREN,
     RUNS,
@@ -61,9 +60,6 @@ _BEGINNING = b'{"kind":"run",'
 
 TRIAL_BYTES = 16_384
 """What one trial takes on disk, generously."""
-
-LEAVING_S = 3.0
-"""How long a stopped study may take to let go of its journal: its load is stopped and its tab closed first."""
 
 
 class Journal:
@@ -155,45 +151,11 @@ class Journal:
 
     def _lock(self) -> None:
         """Two writers would measure every trial twice. The lock ends with the process, however it ends."""
-        if not _locked(self._file):
+        if not locked(self._file):
             raise JournalError(str(self.path), "a study is writing it, in this process or another")
 
     def _error(self, failed: OSError) -> JournalError:
         return JournalError(str(self.path), failed.strerror or str(failed))
-
-
-async def let_go(path: Path) -> None:
-    """Returns when nobody is writing the journal, or after :data:`LEAVING_S`: a study that was stopped may go on
-    closing its tab behind a caller who has been given the word back, and who resumes it."""
-    until = time.monotonic() + LEAVING_S
-    while _held(path) and time.monotonic() < until:  # noqa: ASYNC110  (it may be held by another process)
-        await asyncio.sleep(0.05)
-
-
-def _held(path: Path) -> bool:
-    try:
-        file = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    except OSError:
-        return False
-    try:
-        return not _locked(file)
-    finally:
-        os.close(file)
-
-
-def _locked(file: int) -> bool:
-    """Whether the lock could be had, and now is; where there are no locks, it could."""
-    try:
-        import fcntl
-    except ImportError:  # not on Windows
-        return True
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks
-        return True
-    return True
 
 
 def line_of(content: Line) -> bytes:

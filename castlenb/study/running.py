@@ -21,7 +21,8 @@ from ..pacing import PaceLike, in_words, rates
 from . import provenance
 from .bar import Bar
 from .block import Job, Lane, measure_block
-from .journal import Journal, Record, gathered, let_go, plain_rows
+from .journal import Journal, Record, gathered, plain_rows
+from .locking import let_go
 from .planning import CONDITIONS, ENGINES, checked, plan_hash
 from .planning import plan as planned
 from .records import PLAN, SCHEMA_VERSION
